@@ -1,0 +1,122 @@
+//! One spatial axis of a convolution.
+
+use super::{ConvError, MAX_EXTENT};
+use serde::{Deserialize, Serialize};
+
+/// What the axes, outermost first, are called in the canonical key: input letter, kernel letter.
+pub(super) const NAMES: [AxisNames; 3] =
+    [AxisNames { input: 'd', kernel: 't' }, AxisNames { input: 'h', kernel: 'r' }, AxisNames { input: 'w', kernel: 's' }];
+
+/// The letters of one axis in the canonical key.
+pub(super) struct AxisNames {
+    pub(super) input: char,
+    pub(super) kernel: char,
+}
+
+/// One spatial axis: input extent, kernel extent, stride, zero padding on both sides, dilation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Axis {
+    /// Input extent.
+    pub size: u64,
+    /// Kernel extent in taps.
+    pub kernel: u64,
+    /// Step between outputs.
+    pub stride: u64,
+    /// Zeros before the first element.
+    pub pad_before: u64,
+    /// Zeros after the last element.
+    pub pad_after: u64,
+    /// Step between taps; 1 is a dense kernel.
+    pub dilation: u64,
+}
+
+impl Axis {
+    /// The axis of a lower-dimensional problem: one element, one tap.
+    pub const POINT: Self = Self::new(1, 1);
+
+    /// An axis of `size` elements under `kernel` taps; stride 1, no padding, dilation 1.
+    pub const fn new(size: u64, kernel: u64) -> Self {
+        Self { size, kernel, stride: 1, pad_before: 0, pad_after: 0, dilation: 1 }
+    }
+
+    /// The same with another stride.
+    #[must_use]
+    pub const fn stride(self, stride: u64) -> Self {
+        Self { stride, ..self }
+    }
+
+    /// The same with padding on both sides.
+    #[must_use]
+    pub const fn pad(self, before: u64, after: u64) -> Self {
+        Self { pad_before: before, pad_after: after, ..self }
+    }
+
+    /// The same with another dilation.
+    #[must_use]
+    pub const fn dilation(self, dilation: u64) -> Self {
+        Self { dilation, ..self }
+    }
+
+    /// Extent of the dilated kernel, `(kernel − 1)·dilation + 1`.
+    pub fn span(&self) -> u64 {
+        (self.kernel - 1) * self.dilation + 1
+    }
+
+    /// Input extent with its padding.
+    pub fn padded(&self) -> u64 {
+        self.size + self.pad_before + self.pad_after
+    }
+
+    /// Output extent, `(padded − span) / stride + 1`.
+    pub fn output(&self) -> u64 {
+        (self.padded() - self.span()) / self.stride + 1
+    }
+
+    /// Pairs of an output and a tap whose input element exists, summed over all outputs: the taps that do not fall in the
+    /// padding. A multi-dimensional kernel's count is the product over its axes.
+    pub fn taps_inside(&self) -> u64 {
+        let outputs = self.output();
+        (0..self.kernel)
+            .map(|tap| {
+                // Outputs o with 0 <= o·stride + tap·dilation − pad_before < size.
+                let shift = tap * self.dilation;
+                let first = self.pad_before.saturating_sub(shift).div_ceil(self.stride);
+                let end = (self.size + self.pad_before).saturating_sub(shift).div_ceil(self.stride);
+                end.min(outputs).saturating_sub(first)
+            })
+            .sum()
+    }
+
+    pub(super) fn check(&self, names: &AxisNames) -> Result<(), ConvError> {
+        let AxisNames { input, kernel } = names;
+        let fields = [
+            (format!("{input}"), self.size),
+            (format!("{kernel}"), self.kernel),
+            (format!("stride along {input}"), self.stride),
+            (format!("dilation along {input}"), self.dilation),
+        ];
+        let padding = [(format!("padding before {input}"), self.pad_before), (format!("padding after {input}"), self.pad_after)];
+        for (name, value) in fields.iter().chain(&padding) {
+            if *value > MAX_EXTENT {
+                return Err(ConvError::Extent { name: name.clone(), value: (*value).into() });
+            }
+        }
+        for (name, value) in &fields {
+            if *value == 0 {
+                return Err(ConvError::Zero { name: name.clone() });
+            }
+        }
+        // All factors are at most 2^32, so neither expression can wrap 64 bits.
+        let (span, padded) = (self.span(), self.padded());
+        for (name, value) in [(format!("dilated extent of {kernel}"), span), (format!("padded extent of {input}"), padded)] {
+            if value > MAX_EXTENT {
+                return Err(ConvError::Extent { name, value: value.into() });
+            }
+        }
+        if span > padded {
+            return Err(ConvError::KernelTooLarge { axis: *input, kernel: *kernel, span, padded });
+        }
+        Ok(())
+    }
+}

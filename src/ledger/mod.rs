@@ -1,0 +1,86 @@
+//! Which ledger a byte belongs to, and the closed forms that need no algorithm: parameters, activations, operations,
+//! least traffic. What an algorithm adds is its own closed form, [`crate::algorithm::Algorithm::workspace`].
+
+use crate::conv::{Axis, Conv};
+use crate::units::{Bytes, Ops};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The account a byte is booked to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ledger {
+    /// Weights and bias; in training also gradients and optimizer state.
+    Parameter,
+    /// Input, output and saved tensors.
+    Activation,
+    /// Workspace: all else an algorithm allocates.
+    Computation,
+    /// What the device, driver, allocator and this harness hold that no algorithm asked for.
+    Runtime,
+}
+
+impl fmt::Display for Ledger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Parameter => "parameter",
+            Self::Activation => "activation",
+            Self::Computation => "computation",
+            Self::Runtime => "runtime",
+        })
+    }
+}
+
+/// Bytes of the weights, `K·C/g·T·R·S·b`.
+pub fn parameters(conv: &Conv) -> Bytes {
+    Bytes(conv.weight_elements() * conv.element().bytes())
+}
+
+/// Bytes of input and output together.
+pub fn activations(conv: &Conv) -> Bytes {
+    Bytes((conv.input_elements() + conv.output_elements()) * conv.element().bytes())
+}
+
+/// Operations of the direct method, `2·N·K·O·P·Q·C/g·T·R·S`; taps that fall in the padding are counted.
+pub fn operations(conv: &Conv) -> Ops {
+    Ops(2 * conv.output_elements() * conv.reduction())
+}
+
+/// The same without the taps that fall in the padding.
+pub fn operations_without_padding(conv: &Conv) -> Ops {
+    let taps: u64 = conv.axes_3d().iter().map(Axis::taps_inside).product();
+    Ops(2 * conv.batch() * conv.channels_out() * conv.group_channels_in() * taps)
+}
+
+/// The least any algorithm moves: input, weights and output once each.
+pub fn least_traffic(conv: &Conv) -> Bytes {
+    Bytes(parameters(conv).0 + activations(conv).0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conv::tests::any_conv;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn padding_only_adds_operations(conv in any_conv()) {
+            let (all, inside) = (operations(&conv), operations_without_padding(&conv));
+            prop_assert!(inside <= all);
+            if conv.axes_3d().iter().all(|a| a.pad_before + a.pad_after == 0) {
+                prop_assert_eq!(inside, all);
+            }
+        }
+    }
+
+    #[test]
+    fn known_layers() {
+        let conv: Conv = "n1c3h224w224_k64r7s7_s2_p3".parse().expect("key");
+        assert_eq!(parameters(&conv), Bytes(37_632));
+        assert_eq!(activations(&conv), Bytes((3 * 224 * 224 + 64 * 112 * 112) * 4));
+        assert_eq!(operations(&conv), Ops(2 * 64 * 112 * 112 * 147));
+        let conv: Conv = "n1c1h2w2_k1r3s3_p1".parse().expect("key");
+        assert_eq!((operations(&conv), operations_without_padding(&conv)), (Ops(72), Ops(32)));
+    }
+}

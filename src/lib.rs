@@ -1,0 +1,40 @@
+//! `convledger` measures what each way of computing a convolution costs, in time and in memory, on the GPU at hand, and books
+//! every byte to a ledger.
+//!
+//! Modules depend only on those above them in this list (a test holds them to it):
+//!
+//! ```text
+//! units      quantities and their formatting
+//! conv       one validated problem and its canonical key
+//! suite      named lists of problems: TOML, ONNX
+//! ledger     closed forms: parameters, activations, operations, traffic
+//! plan       buffers and dispatches as plain data; device limits
+//! algorithm  one file per way to compute a convolution: variants, workspace, plan
+//! shader     WGSL templates: composing, reflecting
+//! device     adapters, memory accounting, pipelines, executor, clock        (the only user of wgpu)
+//! reference  f64 convolution on the CPU
+//! verify     inputs, tolerances, comparison
+//! stats      quantiles, intervals, outliers, stopping rule
+//! measure    one session: warm up, sample, stop
+//! record     the files of a run
+//! runner     schedule, worker process, resume, observers
+//! analysis   answers from records alone
+//! cli        subcommands; the only place that prints
+//! ```
+
+pub mod algorithm;
+pub mod analysis;
+pub mod cli;
+pub mod conv;
+pub mod device;
+pub mod ledger;
+pub mod measure;
+pub mod plan;
+pub mod record;
+pub mod reference;
+pub mod runner;
+pub mod shader;
+pub mod stats;
+pub mod suite;
+pub mod units;
+pub mod verify;

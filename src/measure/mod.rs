@@ -1,0 +1,1 @@
+//! One measuring session: warm-up, samples, stop. It sees only a Sampler.

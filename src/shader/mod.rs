@@ -1,0 +1,1 @@
+//! Composing WGSL from templates and reflecting what it declares.

@@ -1,0 +1,1 @@
+//! Samples, quantiles, confidence intervals, outliers and the stopping rule: pure functions fed with numbers.

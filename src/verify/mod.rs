@@ -1,0 +1,1 @@
+//! Filling inputs, tolerances, comparison with the reference.
