@@ -1,4 +1,4 @@
-// The problem's sizes. Every kernel includes this file first; the plan's step names the fields and holds their values.
+// The uniform every kernel reads its sizes from. The fields are those the plan's step fills in, in its order.
 struct Problem {
 //% for field in problem_fields
     ${field}: u32,

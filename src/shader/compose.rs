@@ -17,6 +17,7 @@ pub struct Composed {
     pub module: naga::Module,
     /// What validation found out about the module.
     pub info: ModuleInfo,
+    file: String,
     origins: Vec<Option<Origin>>,
 }
 
@@ -24,6 +25,11 @@ impl Composed {
     /// Where a line of the text, counted from 1, came from; `None` for lines no file holds.
     pub fn origin(&self, line: usize) -> Option<&Origin> {
         self.origins.get(line.checked_sub(1)?)?.as_ref()
+    }
+
+    /// Where a line came from, or the file's beginning for one that no file holds.
+    pub(super) fn place(&self, line: Option<usize>) -> Origin {
+        place(&self.file, &self.origins, line)
     }
 }
 
@@ -59,12 +65,15 @@ impl Library {
             source.insert_str(0, "enable f16;\n");
             origins.insert(0, None);
         }
-        let (module, info) = check_wgsl(&source, capabilities(kernel)).map_err(|(line, message)| {
-            let at = line.and_then(|line| origins.get(line - 1)?.clone());
-            ShaderError::Wgsl { at: at.unwrap_or(Origin { file: file.clone(), line: 1 }), message }
-        })?;
-        Ok(Composed { source, module, info, origins })
+        let (module, info) = check_wgsl(&source, capabilities(kernel))
+            .map_err(|(line, message)| ShaderError::Wgsl { at: place(&file, &origins, line), message })?;
+        Ok(Composed { source, module, info, file, origins })
     }
+}
+
+fn place(file: &str, origins: &[Option<Origin>], line: Option<usize>) -> Origin {
+    let origin = line.and_then(|line| origins.get(line.checked_sub(1)?)?.clone());
+    origin.unwrap_or_else(|| Origin { file: file.to_owned(), line: 1 })
 }
 
 /// What the kernel's shader may ask of a device beyond what every device offers.

@@ -68,4 +68,12 @@ pub enum ShaderError {
         /// The reason.
         message: String,
     },
+    /// The shader declares something else than the plan's step says.
+    #[error("{at}: {message}")]
+    Disagreement {
+        /// The declaration.
+        at: Origin,
+        /// What it says and what the plan says.
+        message: String,
+    },
 }
