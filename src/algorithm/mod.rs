@@ -1,12 +1,27 @@
 //! The ways to compute a convolution. One file each; [`ALGORITHMS`] is the registry that everything iterates over.
 
+mod bias;
+mod build;
+mod cook_toom;
+mod direct;
+mod gemm;
+mod im2col;
+#[cfg(test)]
+mod tests;
+mod tuning;
 mod variant;
+mod winograd;
 
+pub use bias::add_bias;
+pub use direct::Direct;
+pub use im2col::Im2col;
 pub use variant::{Variant, VariantError};
+pub use winograd::Winograd;
 
-use crate::conv::Conv;
+use crate::conv::{Conv, ElementType};
+use crate::ledger;
 use crate::plan::{Limits, Plan, Unsupported};
-use crate::units::Bytes;
+use crate::units::{Bytes, Ops};
 
 /// A stateless way to compute a convolution.
 pub trait Algorithm: Sync {
@@ -18,6 +33,9 @@ pub trait Algorithm: Sync {
 
     /// The workspace formula in elements, for listings.
     fn workspace_formula(&self) -> &'static str;
+
+    /// How its variants are written, for listings and messages: `strip=p`, `batch`; empty where it has none.
+    fn knobs(&self) -> &'static [&'static str];
 
     /// The knob settings worth measuring for this convolution, cheapest memory first; never empty.
     fn variants(&self, conv: &Conv, limits: &Limits) -> Vec<Variant>;
@@ -34,6 +52,15 @@ pub trait Algorithm: Sync {
     /// [`Unsupported`] as [`Algorithm::workspace`], and where the device's limits are too small.
     fn plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported>;
 
+    /// Operations of the method by closed form, independent of [`Algorithm::plan`]; the direct method's unless it saves some.
+    ///
+    /// # Errors
+    /// [`Unsupported`] as [`Algorithm::workspace`].
+    fn operations(&self, conv: &Conv, variant: &Variant) -> Result<Ops, Unsupported> {
+        self.workspace(conv, variant)?;
+        Ok(ledger::operations(conv))
+    }
+
     /// How much larger the rounding errors of this method are than the direct one's, as a ratio of root mean squares.
     fn amplification(&self, _conv: &Conv) -> f64 {
         1.0
@@ -41,9 +68,49 @@ pub trait Algorithm: Sync {
 }
 
 /// Every algorithm, in the order reports list them.
-pub static ALGORITHMS: &[&dyn Algorithm] = &[];
+pub static ALGORITHMS: &[&dyn Algorithm] = &[&Direct, &Im2col, &Winograd::F2, &Winograd::F4];
 
 /// The algorithm of an id.
 pub fn find(id: &str) -> Option<&'static dyn Algorithm> {
     ALGORITHMS.iter().copied().find(|a| a.id() == id)
+}
+
+/// The spatial sizes as the kernels' uniforms name them.
+fn geometry(conv: &Conv) -> Vec<(&'static str, u64)> {
+    let [depth, height, width] = conv.axes_3d();
+    vec![
+        ("d", depth.size),
+        ("h", height.size),
+        ("w", width.size),
+        ("t", depth.kernel),
+        ("r", height.kernel),
+        ("s", width.kernel),
+        ("o", depth.output()),
+        ("p", height.output()),
+        ("q", width.output()),
+        ("stride_d", depth.stride),
+        ("stride_h", height.stride),
+        ("stride_w", width.stride),
+        ("pad_d", depth.pad_before),
+        ("pad_h", height.pad_before),
+        ("pad_w", width.pad_before),
+        ("dilation_d", depth.dilation),
+        ("dilation_h", height.dilation),
+        ("dilation_w", width.dilation),
+    ]
+}
+
+fn require_f32(id: &str, conv: &Conv) -> Result<(), Unsupported> {
+    match conv.element() {
+        ElementType::F32 => Ok(()),
+        other => Err(Unsupported::Problem(format!("{id} has f32 kernels only, not {other}"))),
+    }
+}
+
+fn unknown_variant(algorithm: &dyn Algorithm, variant: &Variant) -> Unsupported {
+    let known = match algorithm.knobs() {
+        [] => "it has none".to_owned(),
+        knobs => format!("known are {}", knobs.join(", ")),
+    };
+    Unsupported::Variant(format!("'{variant}' is not a variant of {}: {known}", algorithm.id()))
 }

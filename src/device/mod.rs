@@ -1,5 +1,18 @@
 //! Adapters, memory, pipelines, execution and the device clock: the only module that talks to wgpu.
 
+mod adapter;
+mod clock;
+mod error;
+mod executor;
+mod gpu;
 mod identity;
+mod memory;
+mod pipeline;
 
+pub use adapter::{Adapter, adapters, choose};
+pub use clock::probe_plan;
+pub use error::DeviceError;
+pub use executor::Loaded;
+pub use gpu::Gpu;
 pub use identity::{Clock, ClockFacts, Identity};
+pub use memory::Account;

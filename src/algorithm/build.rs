@@ -1,0 +1,108 @@
+//! What the algorithms share in writing their plans: kernels with named uniforms, linear dispatches, splitting a batch into
+//! windows a step can bind.
+
+use crate::conv::ElementType;
+use crate::plan::{Binding, Constant, Kernel, Limits, Step, Unsupported};
+use crate::units::{Bytes, Ops};
+use std::collections::BTreeMap;
+
+/// A step in the making: names and values of its uniforms side by side.
+pub(super) struct StepBuilder {
+    stage: &'static str,
+    kernel: Kernel,
+    problem: Vec<u32>,
+    bindings: Vec<Binding>,
+    operations: Ops,
+    traffic: Bytes,
+}
+
+/// A size as the 32-bit number kernels index with.
+pub(super) fn word(what: &str, value: u64) -> Result<u32, Unsupported> {
+    u32::try_from(value).map_err(|_| Unsupported::Limit {
+        what: what.into(),
+        needed: value.to_string(),
+        limit_name: "the 32-bit index range".into(),
+        limit: u32::MAX.to_string(),
+    })
+}
+
+impl StepBuilder {
+    /// A step of `stage` that runs `shader`.
+    pub(super) fn new(stage: &'static str, shader: &str, element: ElementType) -> Self {
+        let kernel = Kernel {
+            shader: shader.into(),
+            element,
+            constants: BTreeMap::new(),
+            overrides: BTreeMap::new(),
+            workgroup: [1; 3],
+            workgroup_bytes: 0,
+            problem_fields: Vec::new(),
+        };
+        Self { stage, kernel, problem: Vec::new(), bindings: Vec::new(), operations: Ops(0), traffic: Bytes(0) }
+    }
+
+    /// Folds a value into the shader's text.
+    pub(super) fn constant(mut self, name: &str, value: Constant) -> Self {
+        self.kernel.constants.insert(name.into(), value);
+        self
+    }
+
+    /// Binds the next window.
+    pub(super) fn bind(mut self, binding: Binding) -> Self {
+        self.bindings.push(binding);
+        self
+    }
+
+    /// Adds uniforms; all must fit 32 bits.
+    pub(super) fn problem(mut self, fields: &[(&str, u64)]) -> Result<Self, Unsupported> {
+        for &(name, value) in fields {
+            self.problem.push(word(&format!("{}: {name}", self.stage), value)?);
+            self.kernel.problem_fields.push(name.into());
+        }
+        Ok(self)
+    }
+
+    /// What the stage's arithmetic and least traffic are.
+    pub(super) fn cost(mut self, operations: u64, traffic: u64) -> Self {
+        (self.operations, self.traffic) = (Ops(operations), Bytes(traffic));
+        self
+    }
+
+    /// Ends with one invocation for each of `invocations`, in workgroups of `lanes`.
+    pub(super) fn linear(mut self, invocations: u64, lanes: u32, limits: &Limits) -> Result<Step, Unsupported> {
+        // The kernel's own index is 32 bits wide, and the last workgroup runs past the end.
+        word(&format!("{}: invocations", self.stage), invocations.next_multiple_of(lanes.into()))?;
+        self.kernel.workgroup = [lanes, 1, 1];
+        self.groups(invocations.div_ceil(lanes.into()), limits)
+    }
+
+    /// Ends with `groups` workgroups of `workgroup`, numbered by the shader's `linear_group`.
+    pub(super) fn tiled(mut self, groups: u64, workgroup: [u32; 3], limits: &Limits) -> Result<Step, Unsupported> {
+        self.kernel.workgroup = workgroup;
+        self.groups(groups, limits)
+    }
+
+    fn groups(mut self, groups: u64, limits: &Limits) -> Result<Step, Unsupported> {
+        let most = u64::from(limits.max_workgroups);
+        let y = groups.div_ceil(most).max(1);
+        let x = groups.div_ceil(y);
+        word(&format!("{}: workgroups", self.stage), x * y)?;
+        self = self.problem(&[("groups_x", x)])?;
+        let workgroups = [word("workgroups along x", x)?, word("workgroups along y", y)?, 1];
+        let Self { stage, kernel, problem, bindings, operations, traffic } = self;
+        Ok(Step { stage: stage.into(), kernel, problem, bindings, workgroups, operations, traffic })
+    }
+}
+
+/// How many images one step can handle so that none of its windows, `image_bytes` for each image, passes the binding limit.
+pub(super) fn images_per_step(batch: u64, image_bytes: &[u64], limits: &Limits) -> u64 {
+    // A window may begin up to one alignment before the first image.
+    let room = limits.max_storage_binding_bytes.saturating_sub(limits.storage_alignment.into());
+    let largest = image_bytes.iter().copied().max().unwrap_or(1).max(1);
+    (room / largest).clamp(1, batch.max(1))
+}
+
+/// `0..total` in pieces of at most `piece`, as (first, count).
+pub(super) fn pieces(total: u64, piece: u64) -> impl Iterator<Item = (u64, u64)> {
+    (0..total.div_ceil(piece)).map(move |i| (i * piece, piece.min(total - i * piece)))
+}

@@ -1,0 +1,158 @@
+//! `im2col`: unfold the input into a column matrix, then multiply it by the weights.
+//!
+//! The column matrix has `C·T·R·S` rows; how many of the output points it holds at once is the knob: `batch` all of all images,
+//! `image` all of one, `strip=p` p output rows of one. Groups multiply their own rows of it.
+
+use super::build::{StepBuilder, images_per_step, pieces};
+use super::gemm::{Matrix, Product};
+use super::tuning::Tuning;
+use super::{Algorithm, Variant, geometry};
+use crate::conv::{Conv, ElementType};
+use crate::plan::{BufferId, Limits, Plan, Unsupported, workspace_bytes};
+use crate::units::Bytes;
+
+/// im2col and GEMM.
+pub struct Im2col;
+
+/// What the column matrix holds at once.
+#[derive(Clone, Copy)]
+struct Extent {
+    images: u64,
+    points: u64,
+}
+
+impl Im2col {
+    fn extent(&self, conv: &Conv, variant: &Variant) -> Result<Extent, Unsupported> {
+        super::require_f32(self.id(), conv)?;
+        let [_, _, width] = conv.axes_3d();
+        let points = conv.output_points();
+        let rows = points / width.output();
+        match variant.parts() {
+            ("batch", None) => Ok(Extent { images: conv.batch(), points }),
+            ("image", None) => Ok(Extent { images: conv.batch().min(1), points }),
+            ("strip", Some(strip)) if (1..=rows).contains(&strip) => {
+                Ok(Extent { images: conv.batch().min(1), points: strip * width.output() })
+            }
+            ("strip", Some(strip)) => {
+                Err(Unsupported::Variant(format!("strip={strip} is not within 1 to the {rows} output rows of an image")))
+            }
+            _ => Err(super::unknown_variant(self, variant)),
+        }
+    }
+
+    /// Unfolds `points` from `point0` on of `images` from `image` on, then multiplies.
+    fn push(&self, plan: &mut Plan, conv: &Conv, columns: BufferId, part: &Part, limits: &Limits) -> Result<(), Unsupported> {
+        let &Part { image, images, point0, points, slot } = part;
+        let tuning = Tuning::of(limits);
+        let bytes = conv.element().bytes();
+        let input_image = conv.channels_in() * conv.input_points();
+        let rows = conv.channels_in() * conv.taps();
+        let matrix = rows * points;
+        let input = plan.window(Plan::INPUT, image * input_image, images * input_image, limits);
+        let unfolded = plan.window(columns, slot * matrix, images * matrix, limits);
+        let unfold = StepBuilder::new("im2col", "im2col", ElementType::F32)
+            .bind(input.0)
+            .bind(unfolded.0.write())
+            .problem(&[
+                ("elements", images * matrix),
+                ("point0", point0),
+                ("points", points),
+                ("input_skip", input.1.into()),
+                ("columns_skip", unfolded.1.into()),
+            ])?
+            .problem(&geometry(conv))?
+            .cost(0, images * (matrix + input_image * points / conv.output_points()) * bytes)
+            .linear(images * matrix, tuning.lanes, limits)?;
+
+        let output_image = conv.channels_out() * conv.output_points();
+        let first = image * output_image + point0;
+        let span = images * output_image - (conv.output_points() - points);
+        let reduction = conv.reduction();
+        let (group_k, groups) = (conv.group_channels_out(), conv.groups());
+        let product = Product {
+            stage: "gemm",
+            m: group_k,
+            n: points,
+            k: reduction,
+            batch: images * groups,
+            a: Matrix { window: (plan.whole(Plan::WEIGHTS), 0), pitch: reduction, stride: group_k * reduction },
+            a_period: groups,
+            b: Matrix { window: unfolded, pitch: points, stride: reduction * points },
+            c: Matrix {
+                window: plan.window(Plan::OUTPUT, first, span, limits),
+                pitch: conv.output_points(),
+                stride: group_k * conv.output_points(),
+            },
+        };
+        let multiply = product.step(conv.element(), tuning.gemm, limits)?;
+        plan.steps.extend([unfold, multiply]);
+        Ok(())
+    }
+}
+
+/// A part of the problem that one pair of steps handles.
+struct Part {
+    image: u64,
+    images: u64,
+    point0: u64,
+    points: u64,
+    /// Which image of the column matrix it goes to.
+    slot: u64,
+}
+
+impl Algorithm for Im2col {
+    fn id(&self) -> &'static str {
+        "im2col"
+    }
+
+    fn summary(&self) -> &'static str {
+        "unfold the input into a column matrix, then one matrix product per image and group"
+    }
+
+    fn workspace_formula(&self) -> &'static str {
+        "batch: N*C*T*R*S*O*P*Q; image: C*T*R*S*O*P*Q; strip=p: C*T*R*S*p*Q"
+    }
+
+    fn knobs(&self) -> &'static [&'static str] {
+        &["strip=p", "image", "batch"]
+    }
+
+    fn variants(&self, conv: &Conv, _limits: &Limits) -> Vec<Variant> {
+        let rows = conv.output_points() / conv.axes_3d()[2].output();
+        let mut strips: Vec<u64> = [rows.div_ceil(16), rows.div_ceil(4)].into_iter().filter(|&p| p < rows).collect();
+        strips.dedup();
+        let mut variants: Vec<Variant> = strips.into_iter().map(|p| Variant::knob("strip", p)).collect();
+        if conv.batch() > 1 {
+            variants.push(Variant::word("image"));
+        }
+        variants.push(Variant::word("batch"));
+        variants
+    }
+
+    fn workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
+        let Extent { images, points } = self.extent(conv, variant)?;
+        workspace_bytes("column matrix", &[images, conv.channels_in(), conv.taps(), points], conv.element())
+    }
+
+    fn plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported> {
+        let Extent { images, points } = self.extent(conv, variant)?;
+        self.workspace(conv, variant)?;
+        let mut plan = Plan::new(conv);
+        plan.tuning = Tuning::of(limits).gemm.for_rows(conv.group_channels_out()).describe();
+        let columns = plan.workspace("columns", &[images, conv.channels_in(), conv.taps(), points], conv.element())?;
+        let bytes = conv.element().bytes();
+        let image_bytes = [
+            conv.channels_in() * conv.input_points() * bytes,
+            conv.channels_in() * conv.taps() * points * bytes,
+            conv.channels_out() * conv.output_points() * bytes,
+        ];
+        let piece = images_per_step(images, &image_bytes, limits);
+        for (image, count) in pieces(conv.batch(), piece) {
+            for (point0, points) in pieces(conv.output_points(), points) {
+                let slot = if images == conv.batch() { image } else { 0 };
+                self.push(&mut plan, conv, columns, &Part { image, images: count, point0, points, slot }, limits)?;
+            }
+        }
+        plan.finish(limits)
+    }
+}

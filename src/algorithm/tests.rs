@@ -1,0 +1,142 @@
+//! What holds for every algorithm: closed forms equal plans, plans stay within limits, published figures come out to the byte.
+
+use super::*;
+use crate::conv::tests::any_conv;
+use crate::ledger::Ledger;
+use proptest::prelude::*;
+
+/// 2-D convolutions of stride 1 with 3×3 kernels, which random ones seldom are.
+fn winograd_conv() -> impl Strategy<Value = Conv> {
+    (1_u64..4, 1_u64..6, 1_u64..6, 1_u64..3, 1_u64..24, 1_u64..24, 0_u64..3)
+        .prop_filter_map("too small", |(n, c, k, g, h, w, p)| format!("n{n}c{}h{h}w{w}_k{}r3s3_p{p}_g{g}", c * g, k * g).parse().ok())
+}
+
+fn check(conv: &Conv, limits: &Limits) -> Result<(), TestCaseError> {
+    for algorithm in ALGORITHMS {
+        for variant in algorithm.variants(conv, limits) {
+            let name = format!("{} of {conv}", variant.qualify(algorithm.id()));
+            match (algorithm.workspace(conv, &variant), algorithm.plan(conv, &variant, limits)) {
+                (Ok(workspace), Ok(plan)) => {
+                    prop_assert_eq!(plan.bytes(Ledger::Computation), workspace, "workspace: {}", name);
+                    prop_assert_eq!(plan.bytes(Ledger::Parameter), ledger::parameters(conv), "parameters: {}", name);
+                    prop_assert_eq!(plan.bytes(Ledger::Activation), ledger::activations(conv), "activations: {}", name);
+                    if conv.batch() > 0 {
+                        prop_assert_eq!(
+                            plan.operations(),
+                            algorithm.operations(conv, &variant).expect("supported"),
+                            "operations: {}",
+                            name
+                        );
+                    }
+                    for step in &plan.steps {
+                        prop_assert_eq!(step.problem.len(), step.kernel.problem_fields.len());
+                        for binding in &step.bindings {
+                            prop_assert!(binding.size > 0 && binding.size <= limits.max_storage_binding_bytes, "window: {}", name);
+                            prop_assert!(binding.offset % u64::from(limits.storage_alignment) == 0, "alignment: {}", name);
+                            prop_assert!(binding.offset + binding.size <= plan.buffer(binding.buffer).bytes().0, "window end: {}", name);
+                        }
+                    }
+                }
+                (Ok(_), Err(Unsupported::Limit { .. })) | (Err(_), Err(_)) => {}
+                (form, plan) => prop_assert!(false, "{}: closed form {:?}, plan {:?}", name, form, plan.map(|_| ())),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A device so small that plans must cut batches into windows.
+fn tiny() -> Limits {
+    Limits { max_storage_binding_bytes: 4096, max_workgroups: 7, storage_alignment: 64, ..Limits::WEBGPU }
+}
+
+proptest! {
+    #[test]
+    fn closed_forms_equal_plans(conv in any_conv()) {
+        check(&conv, &Limits::UNLIMITED)?;
+        check(&conv, &tiny())?;
+    }
+
+    #[test]
+    fn closed_forms_equal_plans_for_winograd(conv in winograd_conv()) {
+        check(&conv, &Limits::UNLIMITED)?;
+        check(&conv, &tiny())?;
+    }
+
+    #[test]
+    fn variants_rise_in_memory(conv in any_conv()) {
+        for algorithm in ALGORITHMS {
+            let bytes: Vec<u64> =
+                algorithm.variants(&conv, &Limits::WEBGPU).iter().filter_map(|v| algorithm.workspace(&conv, v).ok()).map(|b| b.0).collect();
+            prop_assert!(bytes.is_sorted(), "{}: {:?} of {}", algorithm.id(), bytes, conv);
+        }
+    }
+}
+
+fn workspace(id: &str, variant: &str, key: &str, element: ElementType) -> u64 {
+    // The closed form in elements: the kernels of this version are f32, the published cases may not be.
+    let conv: Conv = key.parse().expect(key);
+    let bytes = find(id).expect(id).workspace(&conv, &variant.parse().expect(variant)).expect(key).0;
+    bytes / ElementType::F32.bytes() * element.bytes()
+}
+
+#[test]
+fn published_workspaces_come_out_to_the_byte() {
+    // ROCm/MIOpen issue 3383: im2col GEMM of one 832x1024 image.
+    assert_eq!(workspace("im2col", "batch", "n1c256h832w1024_k256r3s3_p1", ElementType::F32), 7_851_737_088);
+    // The same log's implicit GEMM transposes input, weights and output to NHWC: all three tensors once more.
+    let conv: Conv = "n1c256h832w1024_k256r3s3_p1".parse().expect("key");
+    assert_eq!(ledger::least_traffic(&conv).0, 1_747_189_760);
+    // ROCm/rocm-libraries issue 4100: bf16, 1x7 kernel, dilation 3.
+    assert_eq!(workspace("im2col", "batch", "n1c512h1w3006_k512r1s7_p0x9_d1x3", ElementType::F16), 21_547_008);
+    // ROCm/MIOpen issue 381: 3-D depthwise, workspace of one image of the batch of 4.
+    assert_eq!(workspace("im2col", "image", "n4c256d1h14w14_k256t3r3s3_p1_g256", ElementType::F32), 5_419_008);
+}
+
+#[test]
+fn im2col_blows_up_ninefold() {
+    let key = "n1c64h224w224_k128r3s3_p1";
+    assert_eq!(workspace("im2col", "batch", key, ElementType::F32), 115_605_504);
+    assert_eq!(workspace("direct", "", key, ElementType::F32), 0);
+}
+
+#[test]
+fn refusals_carry_their_numbers() {
+    let plan = |id: &str, variant: &str, key: &str, limits: &Limits| {
+        let conv: Conv = key.parse().expect(key);
+        find(id).expect(id).plan(&conv, &variant.parse().expect(variant), limits).map(|_| ()).expect_err(key).to_string()
+    };
+    let webgpu = &Limits::WEBGPU;
+    assert_eq!(plan("winograd_f2", "batch", "n1c8h8w8_k8r5s5", webgpu), "winograd_f2 is for 3x3 kernels, not 5x5");
+    assert_eq!(plan("winograd_f4", "batch", "n1c8h8w8_k8r3s3_s2", webgpu), "winograd_f4 is for stride 1, not 2x2");
+    assert_eq!(plan("im2col", "strip=9", "n1c8h8w8_k8r1s1", webgpu), "strip=9 is not within 1 to the 8 output rows of an image");
+    assert_eq!(
+        plan("im2col", "tiles=9", "n1c8h8w8_k8r1s1", webgpu),
+        "'tiles=9' is not a variant of im2col: known are strip=p, image, batch"
+    );
+    assert_eq!(
+        plan("im2col", "batch", "n1c192h224w224_k64r3s3_p1", webgpu),
+        "columns buffer 346,816,512 B > buffer size limit 268,435,456 B"
+    );
+    assert_eq!(
+        plan("im2col", "batch", "n1c64h224w224_k64r3s3_p1", &Limits { max_storage_binding_bytes: 64 << 20, ..Limits::WEBGPU }),
+        "im2col: columns window 115,605,504 B > storage binding limit 67,108,864 B"
+    );
+    assert_eq!(
+        plan("im2col", "batch", "n1c1w4294967295_k1s2147483648", &Limits::UNLIMITED),
+        "column matrix 1 x 1 x 2147483648 x 2147483648 x 4 > the 64-bit range 18446744073709551615"
+    );
+}
+
+#[test]
+fn ids_are_unique_and_documented() {
+    let mut ids: Vec<&str> = ALGORITHMS.iter().map(|a| a.id()).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), ALGORITHMS.len());
+    for algorithm in ALGORITHMS {
+        assert!(algorithm.id().bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_'), "{}", algorithm.id());
+        assert!(!algorithm.summary().is_empty() && !algorithm.workspace_formula().is_empty());
+        assert!(algorithm.amplification(&"n1c1h3w3_k1r3s3".parse().expect("key")) >= 1.0);
+    }
+}

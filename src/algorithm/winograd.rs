@@ -1,0 +1,269 @@
+//! `winograd_f2`, `winograd_f4`: 3×3 convolutions of stride 1 with fewer multiplications, in four stages.
+//!
+//! With output tiles of m×m and α = m + 2, filters and overlapping α×α input tiles are transformed, multiplied as α² matrix
+//! products of K×C/g by C/g×T, and transformed back. T = N·⌈P/m⌉·⌈Q/m⌉ tiles; `tiles=t` handles t at a time, so that V and M
+//! hold only those. Workspace `α²·(C·t + K·t + K·C/g)` elements of f32.
+
+use super::build::{StepBuilder, pieces};
+use super::cook_toom::{Rational, Transforms, literals};
+use super::gemm::{Matrix, Product};
+use super::tuning::Tuning;
+use super::{Algorithm, Variant};
+use crate::conv::{Conv, ElementType};
+use crate::plan::{BufferId, Constant, Limits, Plan, Unsupported, workspace_bytes};
+use crate::units::{Bytes, Ops, product};
+
+/// A non-fused Winograd algorithm F(m×m, 3×3).
+pub struct Winograd {
+    id: &'static str,
+    summary: &'static str,
+    m: u64,
+    points: &'static [(i64, i64)],
+}
+
+impl Winograd {
+    /// F(2×2, 3×3) over the points 0, ±1.
+    pub const F2: Self = Self {
+        id: "winograd_f2",
+        summary: "Winograd F(2x2,3x3), non-fused: 2.25 times fewer multiplications; 3x3, stride 1",
+        m: 2,
+        points: &[(0, 1), (1, 1), (-1, 1)],
+    };
+
+    /// F(4×4, 3×3) over the points 0, ±2/3, ±3/2, which round less than the usual 0, ±1, ±2.
+    pub const F4: Self = Self {
+        id: "winograd_f4",
+        summary: "Winograd F(4x4,3x3), non-fused: 4 times fewer multiplications; 3x3, stride 1",
+        m: 4,
+        points: &[(0, 1), (2, 3), (-2, 3), (3, 2), (-3, 2)],
+    };
+
+    #[cfg(test)]
+    pub(super) fn of(m: usize) -> &'static Self {
+        if m == 2 { &Self::F2 } else { &Self::F4 }
+    }
+
+    pub(super) fn transforms(&self) -> Transforms {
+        let points: Vec<Rational> = self.points.iter().map(|&(n, d)| Rational::new(n, d)).collect();
+        Transforms::new(self.points.len() - 1, 3, &points)
+    }
+
+    /// Edge of an input tile.
+    fn alpha(&self) -> u64 {
+        self.m + 2
+    }
+
+    /// Whether the convolution is one this method computes; if so, its tiles.
+    fn tiling(&self, conv: &Conv) -> Result<Tiling, Unsupported> {
+        super::require_f32(self.id, conv)?;
+        let refuse = |reason: String| Err(Unsupported::Problem(reason));
+        if conv.rank() != 2 {
+            return refuse(format!("{} is for 2-D convolutions, not {}-D", self.id, conv.rank()));
+        }
+        let [_, height, width] = conv.axes_3d();
+        if (height.kernel, width.kernel) != (3, 3) {
+            return refuse(format!("{} is for 3x3 kernels, not {}x{}", self.id, height.kernel, width.kernel));
+        }
+        if (height.stride, width.stride) != (1, 1) {
+            return refuse(format!("{} is for stride 1, not {}x{}", self.id, height.stride, width.stride));
+        }
+        if (height.dilation, width.dilation) != (1, 1) {
+            return refuse(format!("{} is for dilation 1, not {}x{}", self.id, height.dilation, width.dilation));
+        }
+        let columns = width.output().div_ceil(self.m);
+        let image = height.output().div_ceil(self.m) * columns;
+        Ok(Tiling { columns, image, all: conv.batch() * image })
+    }
+
+    /// Tiles handled at a time.
+    fn chunk(&self, tiling: &Tiling, variant: &Variant) -> Result<u64, Unsupported> {
+        match variant.parts() {
+            ("batch", None) => Ok(tiling.all),
+            ("tiles", Some(tiles)) if (1..=tiling.all).contains(&tiles) => Ok(tiles),
+            ("tiles", Some(tiles)) => {
+                Err(Unsupported::Variant(format!("tiles={tiles} is not within 1 to the {} tiles there are", tiling.all)))
+            }
+            _ => Err(super::unknown_variant(self, variant)),
+        }
+    }
+
+    fn push_filter_transform(&self, plan: &mut Plan, conv: &Conv, filters: BufferId, limits: &Limits) -> Result<(), Unsupported> {
+        let transforms = self.transforms();
+        let planes = conv.channels_out() * conv.group_channels_in();
+        let bytes = conv.element().bytes();
+        let step = StepBuilder::new("filter_transform", "winograd_filter", ElementType::F32)
+            .constant("g", Constant::Matrix(literals(&transforms.g)))
+            .bind(plan.whole(Plan::WEIGHTS))
+            .bind(plan.whole(filters).write())
+            .problem(&[("planes", planes)])?
+            .cost(2 * planes * Transforms::terms(&transforms.g), planes * (9 + self.alpha() * self.alpha()) * bytes)
+            .linear(planes, Tuning::of(limits).lanes, limits)?;
+        plan.steps.push(step);
+        Ok(())
+    }
+
+    /// The stages of `tiles` tiles from `first` on: transform the input, multiply, transform back.
+    fn push_chunk(&self, plan: &mut Plan, conv: &Conv, buffers: &Workspace, chunk: &Chunk, limits: &Limits) -> Result<(), Unsupported> {
+        let transforms = self.transforms();
+        let tuning = Tuning::of(limits);
+        let Chunk { tiling, first, tiles } = chunk;
+        let (first, tiles) = (*first, *tiles);
+        let [_, height, width] = conv.axes_3d();
+        let (c, k, bytes) = (conv.channels_in(), conv.channels_out(), conv.element().bytes());
+        let points = self.alpha() * self.alpha();
+        let image = first / tiling.image;
+        let images = (first + tiles).div_ceil(tiling.image) - image;
+        let in_window =
+            [("tiles", tiles), ("tile0", first - image * tiling.image), ("tiles_image", tiling.image), ("tiles_w", tiling.columns)];
+
+        let input_image = c * conv.input_points();
+        let input = plan.window(Plan::INPUT, image * input_image, images * input_image, limits);
+        let (factors, skip) = plan.window(buffers.tiles, 0, points * c * tiles, limits);
+        let input_step = StepBuilder::new("input_transform", "winograd_input", ElementType::F32)
+            .constant("m", Constant::Size(super::build::word("tile edge", self.m)?))
+            .constant("bt", Constant::Matrix(literals(&transforms.bt)))
+            .bind(input.0)
+            .bind(factors.write())
+            .problem(&in_window)?
+            .problem(&[("c", c), ("h", height.size), ("w", width.size), ("pad_h", height.pad_before), ("pad_w", width.pad_before)])?
+            .problem(&[("input_skip", input.1.into())])?
+            .cost(2 * c * tiles * Transforms::terms(&transforms.bt), (c * tiles * points + input_image * tiles / tiling.image) * bytes)
+            .linear(c * tiles, tuning.lanes, limits)?;
+
+        let (group_c, group_k) = (conv.group_channels_in(), conv.group_channels_out());
+        let (products, products_skip) = plan.window(buffers.products, 0, points * k * tiles, limits);
+        let multiply = Product {
+            stage: "gemm",
+            m: group_k,
+            n: tiles,
+            k: group_c,
+            batch: points * conv.groups(),
+            a: Matrix { window: (plan.whole(buffers.filters), 0), pitch: group_c, stride: group_k * group_c },
+            a_period: points * conv.groups(),
+            b: Matrix { window: (factors, skip), pitch: tiles, stride: group_c * tiles },
+            c: Matrix { window: (products, products_skip), pitch: tiles, stride: group_k * tiles },
+        };
+        let gemm_step = multiply.step(ElementType::F32, tuning.gemm, limits)?;
+
+        let output_image = k * conv.output_points();
+        let output = plan.window(Plan::OUTPUT, image * output_image, images * output_image, limits);
+        let output_step = StepBuilder::new("output_transform", "winograd_output", ElementType::F32)
+            .constant("m", Constant::Size(super::build::word("tile edge", self.m)?))
+            .constant("at", Constant::Matrix(literals(&transforms.at)))
+            .bind(products)
+            .bind(output.0.write())
+            .problem(&in_window)?
+            .problem(&[("k", k), ("p", height.output()), ("q", width.output()), ("output_skip", output.1.into())])?
+            .cost(2 * k * tiles * Transforms::terms(&transforms.at), (k * tiles * points + output_image * tiles / tiling.image) * bytes)
+            .linear(k * tiles, tuning.lanes, limits)?;
+        plan.steps.extend([input_step, gemm_step, output_step]);
+        Ok(())
+    }
+}
+
+/// How the output is cut into tiles.
+struct Tiling {
+    /// Tiles across the width.
+    columns: u64,
+    /// Tiles of one image.
+    image: u64,
+    /// Tiles of the batch, T.
+    all: u64,
+}
+
+/// Tiles handled together.
+struct Chunk<'a> {
+    tiling: &'a Tiling,
+    first: u64,
+    tiles: u64,
+}
+
+/// The three workspace buffers.
+struct Workspace {
+    filters: BufferId,
+    tiles: BufferId,
+    products: BufferId,
+}
+
+impl Algorithm for Winograd {
+    fn id(&self) -> &'static str {
+        self.id
+    }
+
+    fn summary(&self) -> &'static str {
+        self.summary
+    }
+
+    fn workspace_formula(&self) -> &'static str {
+        match self.m {
+            2 => "16*(C*t + K*t + K*C/g); batch: t = N*ceil(P/2)*ceil(Q/2)",
+            _ => "36*(C*t + K*t + K*C/g); batch: t = N*ceil(P/4)*ceil(Q/4)",
+        }
+    }
+
+    fn knobs(&self) -> &'static [&'static str] {
+        &["tiles=t", "batch"]
+    }
+
+    fn variants(&self, conv: &Conv, _limits: &Limits) -> Vec<Variant> {
+        // Chunks are multiples of 4 so that every chunk but the last reads and writes whole vectors.
+        let all = self.tiling(conv).map_or(0, |tiling| tiling.all);
+        let mut chunks: Vec<u64> = [16, 4].into_iter().map(|parts| all.div_ceil(parts).next_multiple_of(4)).filter(|&t| t < all).collect();
+        chunks.dedup();
+        chunks.into_iter().map(|t| Variant::knob("tiles", t)).chain([Variant::word("batch")]).collect()
+    }
+
+    fn workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
+        let chunk = self.chunk(&self.tiling(conv)?, variant)?;
+        let points = self.alpha() * self.alpha();
+        let parts = [
+            ("transformed filters", [points, conv.channels_out(), conv.group_channels_in()]),
+            ("transformed tiles", [points, conv.channels_in(), chunk]),
+            ("tile products", [points, conv.channels_out(), chunk]),
+        ];
+        parts.iter().try_fold(Bytes(0), |sum, (what, factors)| {
+            sum.checked_add(workspace_bytes(what, factors, ElementType::F32)?).ok_or_else(|| Unsupported::overflow(what, factors))
+        })
+    }
+
+    fn operations(&self, conv: &Conv, variant: &Variant) -> Result<Ops, Unsupported> {
+        self.workspace(conv, variant)?;
+        let tiles = self.tiling(conv)?.all;
+        let (c, k, cg) = (conv.channels_in(), conv.channels_out(), conv.group_channels_in());
+        let transforms = self.transforms();
+        let terms = [
+            [2 * self.alpha() * self.alpha(), cg, k, tiles],
+            [2, k, cg, Transforms::terms(&transforms.g)],
+            [2, c, tiles, Transforms::terms(&transforms.bt)],
+            [2, k, tiles, Transforms::terms(&transforms.at)],
+        ];
+        let sum = terms.iter().try_fold(0_u64, |sum, factors| sum.checked_add(product(factors)?));
+        sum.map(Ops).ok_or_else(|| Unsupported::overflow("operations", &terms[0]))
+    }
+
+    fn plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported> {
+        let tiling = self.tiling(conv)?;
+        let chunk = self.chunk(&tiling, variant)?;
+        let points = self.alpha() * self.alpha();
+        self.workspace(conv, variant)?;
+        let mut plan = Plan::new(conv);
+        plan.tuning = Tuning::of(limits).gemm.for_rows(conv.group_channels_out()).describe();
+        let buffers = Workspace {
+            filters: plan.workspace("filters", &[points, conv.channels_out(), conv.group_channels_in()], ElementType::F32)?,
+            tiles: plan.workspace("tiles", &[points, conv.channels_in(), chunk], ElementType::F32)?,
+            products: plan.workspace("products", &[points, conv.channels_out(), chunk], ElementType::F32)?,
+        };
+        if tiling.all > 0 {
+            self.push_filter_transform(&mut plan, conv, buffers.filters, limits)?;
+        }
+        for (first, tiles) in pieces(tiling.all, chunk.max(1)) {
+            self.push_chunk(&mut plan, conv, &buffers, &Chunk { tiling: &tiling, first, tiles }, limits)?;
+        }
+        plan.finish(limits)
+    }
+
+    fn amplification(&self, _conv: &Conv) -> f64 {
+        // Both dimensions amplify independently.
+        self.transforms().amplification().powi(2)
+    }
+}

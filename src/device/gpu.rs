@@ -1,0 +1,125 @@
+//! An open device: queue, limits, pipelines, and how its errors surface.
+
+use super::clock::{self, Timestamps};
+use super::pipeline::Pipelines;
+use super::{Adapter, ClockFacts, DeviceError, Identity};
+use crate::plan::Limits;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// An open device.
+pub struct Gpu {
+    /// Who it is.
+    pub identity: Identity,
+    /// What plans may ask of it.
+    pub limits: Limits,
+    /// Optional features it has, by wgpu's names.
+    pub features: Vec<String>,
+    pub(super) device: wgpu::Device,
+    pub(super) queue: wgpu::Queue,
+    pub(super) pipelines: Pipelines,
+    pub(super) timestamps: Option<Timestamps>,
+    facts: ClockFacts,
+    /// Set by the driver's callbacks: why the device is lost, or the first error no scope was there to catch.
+    trouble: Arc<Mutex<Option<DeviceError>>>,
+}
+
+impl Gpu {
+    /// Opens an adapter with all its own limits and measures its clock.
+    ///
+    /// # Errors
+    /// [`DeviceError`] when the driver hands out no device, or a first empty dispatch fails.
+    pub fn open(adapter: Adapter) -> Result<Self, DeviceError> {
+        let Adapter { identity, limits, features, handle, .. } = adapter;
+        let wanted = wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::SHADER_F16;
+        let descriptor = wgpu::DeviceDescriptor {
+            label: Some("convledger"),
+            required_features: handle.features() & wanted,
+            required_limits: handle.limits(),
+            // Small blocks keep what the allocator reserves close to what it handed out.
+            memory_hints: wgpu::MemoryHints::Manual { suballocated_device_memory_block_size: (4 << 20)..(4 << 20) },
+            ..Default::default()
+        };
+        let (device, queue) = pollster::block_on(handle.request_device(&descriptor))
+            .map_err(|error| DeviceError::Open { adapter: identity.name.clone(), reason: one_line(&error) })?;
+        let trouble = Arc::new(Mutex::new(None));
+        let note = |trouble: &Arc<Mutex<Option<DeviceError>>>, error: DeviceError| {
+            let mut first = trouble.lock().unwrap_or_else(PoisonError::into_inner);
+            // A lost device follows from other errors but is the graver news.
+            if first.is_none() || matches!(error, DeviceError::Lost { .. }) {
+                *first = Some(error);
+            }
+        };
+        let lost = Arc::clone(&trouble);
+        device.set_device_lost_callback(move |reason, message| {
+            if reason != wgpu::DeviceLostReason::Destroyed {
+                note(&lost, DeviceError::Lost { reason: message.replace('\n', " ") });
+            }
+        });
+        let uncaptured = Arc::clone(&trouble);
+        device.on_uncaptured_error(Arc::new(move |error| note(&uncaptured, describe("device", error))));
+        let pipelines = Pipelines::default();
+        let facts = clock::UNMEASURED;
+        let mut gpu = Self { identity, limits, features, device, queue, pipelines, timestamps: None, facts, trouble };
+        if gpu.device.features().contains(wgpu::Features::TIMESTAMP_QUERY) {
+            gpu.timestamps = Some(Timestamps::new(&gpu)?);
+        }
+        gpu.facts = clock::measure(&mut gpu)?;
+        Ok(gpu)
+    }
+
+    /// The clock in use, its resolution, and what an empty dispatch takes on it.
+    pub fn clock(&self) -> ClockFacts {
+        self.facts
+    }
+
+    /// Runs `action` and turns whatever the device objects to meanwhile into an error that names `what`.
+    pub(super) fn guarded<T>(&self, what: &str, action: impl FnOnce() -> T) -> Result<T, DeviceError> {
+        let scopes = [wgpu::ErrorFilter::OutOfMemory, wgpu::ErrorFilter::Internal, wgpu::ErrorFilter::Validation]
+            .map(|filter| self.device.push_error_scope(filter));
+        let result = action();
+        // Scopes end in the reverse of the order they began in.
+        let mut first = None;
+        for scope in scopes.into_iter().rev() {
+            let error = pollster::block_on(scope.pop());
+            first = first.or(error);
+        }
+        if let Some(error) = first {
+            return Err(describe(what, error));
+        }
+        self.trouble()?;
+        Ok(result)
+    }
+
+    /// Waits until everything submitted has run.
+    pub(super) fn wait(&self, what: &str) -> Result<(), DeviceError> {
+        let waited = self.device.poll(wgpu::PollType::wait_indefinitely());
+        self.trouble()?;
+        waited.map(|_| ()).map_err(|error| DeviceError::Refused { what: what.into(), reason: one_line(&error) })
+    }
+
+    fn trouble(&self) -> Result<(), DeviceError> {
+        let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+        trouble.take().map_or(Ok(()), Err)
+    }
+}
+
+fn describe(what: &str, error: wgpu::Error) -> DeviceError {
+    match error {
+        wgpu::Error::OutOfMemory { .. } => DeviceError::OutOfMemory { what: what.into() },
+        other => DeviceError::Refused { what: what.into(), reason: one_line(&other) },
+    }
+}
+
+/// An error with its sources on one line.
+fn one_line(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(inner) = source {
+        let inner_text = inner.to_string();
+        if !text.contains(&inner_text) {
+            text = format!("{text}: {inner_text}");
+        }
+        source = inner.source();
+    }
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
