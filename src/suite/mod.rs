@@ -1,6 +1,13 @@
 //! Named lists of convolutions: built-in and user-made TOML files, and the `Conv` nodes of ONNX models.
 
+mod builtin;
+mod error;
+mod file;
+
+pub use error::{Place, SuiteError};
+
 use crate::conv::Conv;
+use std::collections::HashMap;
 
 /// One convolution of a network, and how often the network runs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,3 +30,36 @@ pub struct Suite {
     /// The layers in the network's order.
     pub layers: Vec<Layer>,
 }
+
+impl Suite {
+    /// The suite of the convolutions given on the command line. A layer is named by its key; a key given again only adds to
+    /// the count of its layer.
+    pub fn from_convs(convs: Vec<Conv>) -> Self {
+        let mut at: HashMap<String, usize> = HashMap::new();
+        let mut layers: Vec<Layer> = Vec::new();
+        for conv in convs {
+            let name = conv.to_string();
+            if let Some(&i) = at.get(&name) {
+                layers[i].count += 1;
+            } else {
+                at.insert(name.clone(), layers.len());
+                layers.push(Layer { name, conv, count: 1 });
+            }
+        }
+        Self { name: "command_line".into(), description: "convolutions given on the command line".into(), layers }
+    }
+
+    /// The same layers over `batch` images each.
+    ///
+    /// # Errors
+    /// [`SuiteError::Batch`] names the first layer that is impossible with it.
+    pub fn with_batch(mut self, batch: u64) -> Result<Self, SuiteError> {
+        for layer in &mut self.layers {
+            layer.conv = layer.conv.with_batch(batch).map_err(|source| SuiteError::Batch { layer: layer.name.clone(), batch, source })?;
+        }
+        Ok(self)
+    }
+}
+
+#[cfg(test)]
+mod tests;
