@@ -69,9 +69,8 @@ impl OutputIndex {
 
     /// The flat C-order index.
     pub fn flat(&self, conv: &Conv) -> u64 {
-        let [_, p, q] = conv.axes_3d().map(|a| a.output());
-        let [z, y, x] = self.at;
-        (self.n * conv.channels_out() + self.k) * conv.output_points() + (z * p + y) * q + x
+        let plane = self.n * conv.channels_out() + self.k;
+        self.at.iter().zip(conv.axes_3d()).fold(plane, |flat, (at, axis)| flat * axis.output() + at)
     }
 }
 

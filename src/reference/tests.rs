@@ -5,6 +5,7 @@ use crate::conv::tests::any_conv;
 use proptest::prelude::*;
 
 /// The formula of the module's head, output by output, with signed coordinates and a test for the padding at every tap.
+#[expect(clippy::many_single_char_names, reason = "the letters of the formula")]
 fn by_definition(conv: &Conv, input: &[f32], weights: &[f32]) -> Vec<f64> {
     let int = |x: u64| i64::try_from(x).expect("small");
     let [d, h, w] = conv.axes_3d();

@@ -74,7 +74,7 @@ impl Samples {
         self.quantile(0.5)
     }
 
-    /// The `q`-quantile, linear between order statistics (type 7 of Hyndman and Fan 1996, the default of NumPy and R).
+    /// The `q`-quantile, linear between order statistics (type 7 of Hyndman and Fan 1996, the default of R and `NumPy`).
     ///
     /// # Panics
     /// When `q` is not within 0 and 1.

@@ -127,7 +127,7 @@ mod tests {
         let mut alternating = [1.0, 2.0].into_iter().cycle();
         let short = StoppingRule { budget: Duration::from_millis(25), ..rule() };
         assert_eq!(run(&short, || alternating.next().expect("endless")), (25, Decision::BudgetSpent));
-        let late = Duration::from_secs(60);
+        let late = Duration::from_mins(1);
         assert_eq!(rule().decide(&[], late), Decision::Continue);
         assert_eq!(rule().decide(&[1.0], late), Decision::BudgetSpent);
         assert_eq!(rule().decide(&[1.0; 10], late), Decision::Converged);

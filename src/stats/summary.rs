@@ -97,14 +97,35 @@ mod tests {
         assert_eq!(noise(steady(), Decision::MaxSamples), "max_samples");
         assert_eq!(noise(steady(), Decision::Continue), "cut_off");
         assert_eq!(noise(steady().chain([150.0, 90.0, 200.0]), Decision::Converged), "outliers=3");
-        insta::assert_snapshot!(noise(slowing(4.0), Decision::Converged), @"");
-        insta::assert_snapshot!(noise(slowing(-4.0), Decision::Converged), @"");
-        insta::assert_snapshot!(noise(slowing(20.0).chain([300.0]), Decision::BudgetSpent), @"");
+        insta::assert_snapshot!(noise(slowing(4.0), Decision::Converged), @"drift=+4.1%");
+        insta::assert_snapshot!(noise(slowing(-4.0), Decision::Converged), @"drift=-4.0%");
+        insta::assert_snapshot!(noise(slowing(20.0).chain([300.0]), Decision::BudgetSpent), @"budget_spent;drift=+19.9%;throttling_suspected;outliers=1");
     }
 
     #[test]
     fn a_summary_has_every_statistic() {
         let samples = Samples::new((1..=20).map(f64::from).collect()).expect("samples");
-        insta::assert_debug_snapshot!(Summary::of(&samples, 8, Decision::MaxSamples), @"");
+        insta::assert_debug_snapshot!(Summary::of(&samples, 8, Decision::MaxSamples), @r"
+        Summary {
+            samples: 20,
+            executions_per_sample: 8,
+            median: 10.5,
+            min: 1.0,
+            mean: 10.5,
+            p05: 1.9500000000000002,
+            p95: 19.05,
+            ci95: Some(
+                (
+                    6.0,
+                    15.0,
+                ),
+            ),
+            drift: Some(
+                4.0,
+            ),
+            outliers: 0,
+            decision: MaxSamples,
+        }
+        ");
     }
 }

@@ -48,7 +48,9 @@ pub struct Mismatch {
 
 impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}, expected {:.7}", self.place, self.found, self.expected)
+        #[expect(clippy::cast_possible_truncation, reason = "as many digits as the found value has")]
+        let expected = self.expected as f32;
+        write!(f, "{}: {}, expected {expected}", self.place, self.found)
     }
 }
 

@@ -25,8 +25,10 @@ impl Expectation {
     /// Computes the reference.
     ///
     /// Small problems are done whole: at most [`WHOLE_MULTIPLY_ADDS`] (where a reduction counts as at least 8, to bound memory
-    /// too) or no more than [`MAX_POINTS`] outputs. Of larger ones so many points are compared at most: random ones, and those
-    /// where padding and tails of tiles go wrong; [`points::choose`] says which.
+    /// too) or no more than [`MAX_POINTS`] outputs. Of larger ones so many points are compared at most: all corners
+    /// of the output box (for the first and last image, the first and last channel of the first and last group), hundreds at
+    /// random on each of its corners, edges and faces, where padding and tails of tiles go wrong, and
+    /// [`RANDOM_POINTS`](super::RANDOM_POINTS) anywhere.
     ///
     /// Errors are taken relative to the norm of the expected values. A few outputs may cancel to nearly nothing by chance,
     /// though their rounding errors do not; so where all are compared the norm is at least what it is on average over the

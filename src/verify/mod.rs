@@ -12,9 +12,9 @@ mod comparison;
 mod expectation;
 mod inputs;
 mod points;
-mod tolerance;
 #[cfg(test)]
 mod tests;
+mod tolerance;
 
 pub use comparison::{Comparison, Mismatch, Place, WrongResult};
 pub use expectation::{Expectation, WHOLE_MULTIPLY_ADDS};

@@ -8,6 +8,7 @@ use half::f16;
 use proptest::prelude::*;
 
 /// A right output as an f32 kernel computes it: products added one after another in f32, rounded to the element type.
+#[expect(clippy::many_single_char_names, reason = "the letters of the formula")]
 fn in_f32(conv: &Conv, Inputs { input, weights }: &Inputs) -> Vec<f32> {
     let [d, h, w] = conv.axes_3d();
     let inside = |axis: &crate::conv::Axis, o: u64, tap: u64| {
@@ -104,14 +105,14 @@ fn unwritten_and_infinite_elements_are_counted_over_the_whole_output() {
     let (conv, _, expectation, output) = right(USUAL);
     let mut wrong = output.clone();
     wrong[17] = f32::NAN;
-    insta::assert_snapshot!(complaint(&conv, &expectation, &wrong), @"");
+    insta::assert_snapshot!(complaint(&conv, &expectation, &wrong), @"1 of 7,680 outputs are NaN, first at n0 k0 y0 x17");
     let comparison = expectation.compare(&wrong);
     assert_eq!((comparison.unwritten, comparison.rel_l2, comparison.max_abs), (1, f64::INFINITY, f64::INFINITY));
     wrong.fill(f32::NAN);
-    insta::assert_snapshot!(complaint(&conv, &expectation, &wrong), @"");
+    insta::assert_snapshot!(complaint(&conv, &expectation, &wrong), @"7,680 of 7,680 outputs are NaN, first at n0 k0 y0 x0");
     wrong.clone_from(&output);
     wrong[4000] = f32::NEG_INFINITY;
-    insta::assert_snapshot!(complaint(&conv, &expectation, &wrong), @"");
+    insta::assert_snapshot!(complaint(&conv, &expectation, &wrong), @"1 of 7,680 outputs are infinite, first at n1 k0 y6 x16");
 }
 
 #[test]
@@ -120,10 +121,10 @@ fn swapped_rows_and_stale_zeros_are_caught() {
     let mut wrong = output.clone();
     let (first, second) = wrong.split_at_mut(24);
     first.swap_with_slice(&mut second[..24]);
-    insta::assert_snapshot!(complaint(&conv, &expectation, &wrong), @"");
+    insta::assert_snapshot!(complaint(&conv, &expectation, &wrong), @"relative L2 error 1.0e-1 > tolerance 8.9e-7, worst at n0 k0 y1 x11: 21.420433, expected -2.128705");
     let mut wrong = output.clone();
     wrong[24 * 20 * 3 + 5] = 0.0;
-    insta::assert_snapshot!(complaint(&conv, &expectation, &wrong), @"");
+    insta::assert_snapshot!(complaint(&conv, &expectation, &wrong), @"relative L2 error 4.3e-3 > tolerance 8.9e-7, worst at n0 k3 y0 x5: 0, expected 4.522562");
     complaint(&conv, &expectation, &vec![0.0; output.len()]);
 }
 
@@ -136,7 +137,7 @@ fn padding_on_the_wrong_side_is_caught_in_small_and_large_problems() {
     ] {
         let (right, wrong): (Conv, Conv) = (right.parse().expect(right), wrong.parse().expect(wrong));
         let inputs = Inputs::random(&right, 3);
-        let output: Vec<f32> = reference::whole(&wrong, &inputs.input, &inputs.weights).iter().map(|&x| x as f32).collect();
+        let output = rounded(&reference::whole(&wrong, &inputs.input, &inputs.weights));
         let expectation = Expectation::new(&right, &inputs, 3);
         let message = complaint(&right, &expectation, &output);
         assert!(message.starts_with("relative L2 error"), "{message}");
@@ -149,7 +150,7 @@ fn large_problems_are_compared_at_points_but_read_whole() {
     let inputs = Inputs::random(&conv, 5);
     let expectation = Expectation::new(&conv, &inputs, 5);
     assert!(!expectation.is_whole());
-    let output: Vec<f32> = reference::whole(&conv, &inputs.input, &inputs.weights).iter().map(|&x| x as f32).collect();
+    let output = rounded(&reference::whole(&conv, &inputs.input, &inputs.weights));
     let comparison = expectation.compare(&output);
     assert_eq!(comparison.verdict(tolerance(&conv, 1.0)), Ok(()));
     assert!((RANDOM_POINTS as u64..MAX_POINTS as u64).contains(&comparison.points));
@@ -157,9 +158,14 @@ fn large_problems_are_compared_at_points_but_read_whole() {
     let mut wrong = output.clone();
     wrong.iter_mut().skip(111).step_by(112).for_each(|x| *x = 0.0);
     assert!(complaint(&conv, &expectation, &wrong).contains(" x111: 0, expected"));
-    let unseen = (0..).find(|i| expectation.compare(&with_nan(&output, *i)).rel_l2.is_finite()).expect("a point not compared");
+    let unseen = (0..output.len()).find(|i| expectation.compare(&with_nan(&output, *i)).rel_l2.is_finite()).expect("a point not compared");
     let message = complaint(&conv, &expectation, &with_nan(&output, unseen));
     assert_eq!(message, format!("1 of 401,408 outputs are NaN, first at {}", Place::of(&conv, unseen as u64)));
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "rounding to f32 is what is meant")]
+fn rounded(values: &[f64]) -> Vec<f32> {
+    values.iter().map(|&x| x as f32).collect()
 }
 
 fn with_nan(output: &[f32], at: usize) -> Vec<f32> {
@@ -178,7 +184,7 @@ fn an_output_that_should_be_zero_is_compared_absolutely() {
     wrong[4] = 0.5;
     let comparison = expectation.compare(&wrong);
     assert!((comparison.rel_l2 - 0.5).abs() < 1e-12);
-    insta::assert_snapshot!(complaint(&conv, &expectation, &wrong), @"");
+    insta::assert_snapshot!(complaint(&conv, &expectation, &wrong), @"relative L2 error 5.0e-1 > tolerance 2.1e-7, worst at n0 k0 y1 x1: 0.5, expected 0");
 }
 
 #[test]
@@ -206,11 +212,9 @@ fn an_empty_batch_passes() {
 
 #[test]
 fn places_have_the_letters_of_their_axes() {
-    for (key, flat, place) in [
-        ("n2c1w5_k2s1", 13, "n1 k0 x3"),
-        ("n2c1h2w5_k2r1s1", 33, "n1 k1 y0 x3"),
-        ("n1c1d2h2w5_k2t1r1s1", 38, "n0 k1 z1 y1 x3"),
-    ] {
+    for (key, flat, place) in
+        [("n2c1w5_k2s1", 13, "n1 k0 x3"), ("n2c1h2w5_k2r1s1", 33, "n1 k1 y0 x3"), ("n1c1d2h2w5_k2t1r1s1", 38, "n0 k1 z1 y1 x3")]
+    {
         assert_eq!(Place::of(&key.parse().expect(key), flat).to_string(), place, "{key}");
     }
 }
