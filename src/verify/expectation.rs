@@ -1,0 +1,117 @@
+//! What an output should be, at all of its points or at a choice of them.
+
+use super::comparison::{Comparison, Mismatch, Place};
+use super::inputs::Inputs;
+use super::points::{self, MAX_POINTS};
+use crate::conv::{Axis, Conv};
+use crate::reference;
+use rayon::prelude::*;
+
+/// Problems of at most this many multiply-adds are compared whole: well under a second of reference work.
+pub const WHOLE_MULTIPLY_ADDS: u64 = 1 << 26;
+
+/// The right values of an output.
+#[derive(Debug, Clone)]
+pub struct Expectation {
+    conv: Conv,
+    /// Flat indices of `values`, ascending; `None` when they are the whole output.
+    points: Option<Vec<u64>>,
+    values: Vec<f64>,
+    /// What errors are relative to; see [`Expectation::new`].
+    norm: f64,
+}
+
+impl Expectation {
+    /// Computes the reference.
+    ///
+    /// Small problems are done whole: at most [`WHOLE_MULTIPLY_ADDS`] (where a reduction counts as at least 8, to bound memory
+    /// too) or no more than [`MAX_POINTS`] outputs. Of larger ones so many points are compared at most: all corners
+    /// of the output box (for the first and last image, the first and last channel of the first and last group), hundreds at
+    /// random on each of its corners, edges and faces, where padding and tails of tiles go wrong, and
+    /// [`RANDOM_POINTS`](super::RANDOM_POINTS) anywhere.
+    ///
+    /// Errors are taken relative to the norm of the expected values. A few outputs may cancel to nearly nothing by chance,
+    /// though their rounding errors do not; so where all are compared the norm is at least what it is on average over the
+    /// signs of the data, `√(mean x² · mean w² · products)`. If that is zero too, errors are absolute.
+    ///
+    /// # Panics
+    /// When the inputs do not have the lengths of the convolution's tensors.
+    pub fn new(conv: &Conv, inputs: &Inputs, seed: u64) -> Self {
+        let Inputs { input, weights } = inputs;
+        let outputs = conv.output_elements();
+        let multiply_adds = outputs.saturating_mul(conv.reduction().max(8));
+        let (points, values) = if multiply_adds <= WHOLE_MULTIPLY_ADDS || outputs <= MAX_POINTS as u64 {
+            (None, reference::whole(conv, input, weights))
+        } else {
+            let points: Vec<u64> = points::choose(conv, seed);
+            let values = reference::at_points(conv, input, weights, &points);
+            (Some(points), values)
+        };
+        let norm = values.iter().map(|e| e * e).sum::<f64>().sqrt();
+        let usual = if points.is_none() { usual_norm(conv, inputs) } else { 0.0 };
+        let norm = if norm.max(usual) == 0.0 { 1.0 } else { norm.max(usual) };
+        Self { conv: *conv, points, values, norm }
+    }
+
+    /// How many outputs are compared.
+    pub fn len(&self) -> u64 {
+        self.values.len() as u64
+    }
+
+    /// Whether there is nothing to compare: an empty batch.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// Whether every output is compared.
+    pub fn is_whole(&self) -> bool {
+        self.points.is_none()
+    }
+
+    /// Holds an output, `N,K,[O,]P,Q` in C order, against the expectation.
+    ///
+    /// # Panics
+    /// When `output` does not have the length of the convolution's output.
+    pub fn compare(&self, output: &[f32]) -> Comparison {
+        assert_eq!(output.len() as u64, self.conv.output_elements(), "elements of the output of {}", self.conv);
+        let count = |bad: fn(f32) -> bool| output.par_iter().filter(|&&x| bad(x)).count() as u64;
+        let rms = self.norm / (self.values.len().max(1) as f64).sqrt();
+        let (mut squares, mut max_abs, mut max_element) = (0.0, 0.0_f64, 0.0_f64);
+        let mut worst = None;
+        for (i, &expected) in self.values.iter().enumerate() {
+            let flat = self.points.as_ref().map_or(i as u64, |points| points[i]);
+            let found = output[usize::try_from(flat).expect("an index into the output")];
+            let error = (f64::from(found) - expected).abs();
+            // NaN compares as nothing; as an error it is as large as can be.
+            let error = if error.is_nan() { f64::INFINITY } else { error };
+            squares += error * error;
+            max_abs = max_abs.max(error);
+            let element = error / (expected.abs() + rms);
+            if element > max_element {
+                max_element = element;
+                worst = Some(Mismatch { place: Place::of(&self.conv, flat), found, expected });
+            }
+        }
+        let first_unwritten = output.par_iter().position_first(|x| x.is_nan());
+        Comparison {
+            rel_l2: squares.sqrt() / self.norm,
+            max_abs,
+            max_element,
+            points: self.len(),
+            outputs: output.len() as u64,
+            unwritten: count(f32::is_nan),
+            first_unwritten: first_unwritten.map(|i| Place::of(&self.conv, i as u64)),
+            infinite: count(f32::is_infinite),
+            first_infinite: output.par_iter().position_first(|x| x.is_infinite()).map(|i| Place::of(&self.conv, i as u64)),
+            worst,
+        }
+    }
+}
+
+/// The norm of the output on average over the signs of the data.
+fn usual_norm(conv: &Conv, Inputs { input, weights }: &Inputs) -> f64 {
+    let mean_square = |values: &[f32]| values.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>() / values.len().max(1) as f64;
+    let taps: u64 = conv.axes_3d().iter().map(Axis::taps_inside).product();
+    let products = (conv.batch() * conv.channels_out() * conv.group_channels_in() * taps) as f64;
+    (mean_square(input) * mean_square(weights) * products).sqrt()
+}
