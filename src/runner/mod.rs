@@ -11,7 +11,8 @@
 
 mod budget;
 mod error;
-//mod files;
+mod executor;
+mod files;
 mod observer;
 mod predict;
 mod process;
@@ -22,7 +23,8 @@ mod selection;
 mod worker;
 
 pub use error::{RunnerError, SinkError};
-//pub use files::Files;
+pub use executor::DeviceExecutor;
+pub use files::Files;
 pub use observer::{Counts, Event, Observer};
 pub use predict::{Prediction, ledger_rows, predict};
 pub use process::{Cause, Death, WorkerProcess};

@@ -18,7 +18,7 @@ pub struct Prediction {
     pub tuning: String,
     /// Workspace by closed form; none where the algorithm is not made for the problem.
     pub computation: Option<Bytes>,
-    /// Operations of the plan; none where there is no plan.
+    /// Operations by closed form; none where the algorithm is not made for the problem.
     pub algorithm_operations: Option<Ops>,
     /// A row for each buffer of the plan.
     pub ledger: Vec<LedgerRow>,
@@ -35,10 +35,11 @@ pub fn predict(case: &CaseKey, algorithm: &dyn Algorithm, limits: &Limits) -> (P
         Ok(bytes) => prediction.computation = Some(bytes),
         Err(why) => return (prediction, Err(why)),
     }
+    prediction.algorithm_operations = algorithm.operations(&case.conv, &case.variant).ok();
     let plan = algorithm.plan(&case.conv, &case.variant, limits);
     match &plan {
         Ok(plan) => {
-            prediction.take(plan);
+            prediction.ledger = ledger_rows(case, plan);
             prediction.tuning.clone_from(&plan.tuning);
         }
         Err(Unsupported::Limit { .. }) => {
@@ -49,7 +50,7 @@ pub fn predict(case: &CaseKey, algorithm: &dyn Algorithm, limits: &Limits) -> (P
                 ..Limits::UNLIMITED
             };
             if let Ok(plan) = algorithm.plan(&case.conv, &case.variant, &roomy) {
-                prediction.take(&plan);
+                prediction.ledger = ledger_rows(case, &plan);
             }
         }
         Err(Unsupported::Problem(_) | Unsupported::Variant(_)) => {}
@@ -61,11 +62,6 @@ impl Prediction {
     /// What is known without an algorithm.
     pub(super) fn of_problem(case: CaseKey) -> Self {
         Self { case, tuning: String::new(), computation: None, algorithm_operations: None, ledger: Vec::new() }
-    }
-
-    fn take(&mut self, plan: &Plan) {
-        self.algorithm_operations = Some(plan.operations());
-        self.ledger = ledger_rows(&self.case, plan);
     }
 
     /// The case's row with nothing measured.
