@@ -99,7 +99,8 @@ fn every_tile_of_the_product_is_right() {
         let limits = Limits { class, ..gpu.limits.clone() };
         for (c, k, h, w) in [(1, 1, 1, 3), (3, 15, 4, 4), (4, 16, 8, 8), (5, 17, 7, 9), (8, 33, 5, 13), (31, 2, 3, 21), (32, 128, 4, 16)] {
             let conv: Conv = format!("n2c{c}h{h}w{w}_k{k}r1s1").parse().expect("key");
-            verify(&gpu, &conv, find("im2col").expect("im2col"), &Variant::word("batch"), &limits, 3).unwrap_or_else(|error| panic!("{error}"));
+            verify(&gpu, &conv, find("im2col").expect("im2col"), &Variant::word("batch"), &limits, 3)
+                .unwrap_or_else(|error| panic!("{error}"));
         }
     }
 }

@@ -24,7 +24,9 @@ pub struct LayerSummary {
 pub fn layers(rows: &[Measurement]) -> Vec<LayerSummary> {
     let mut groups: Vec<(&Measurement, Vec<&Measurement>)> = Vec::new();
     for row in rows {
-        let same = |first: &Measurement| (&first.case.suite, &first.case.layer, first.case.conv) == (&row.case.suite, &row.case.layer, row.case.conv);
+        let same = |first: &Measurement| {
+            (&first.case.suite, &first.case.layer, first.case.conv) == (&row.case.suite, &row.case.layer, row.case.conv)
+        };
         match groups.iter_mut().find(|(first, _)| same(first)) {
             Some((_, group)) => group.push(row),
             None => groups.push((row, vec![row])),

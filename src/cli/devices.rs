@@ -25,8 +25,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
         let Adapter { index, identity, limits, features, subgroup, .. } = adapter;
         let mark = if index == chosen { "*" } else { "" };
         let [x, y, z] = limits.max_workgroup_size;
-        let shown: Vec<&str> =
-            features.iter().map(String::as_str).filter(|f| args.features || OF_INTEREST.contains(f)).collect();
+        let shown: Vec<&str> = features.iter().map(String::as_str).filter(|f| args.features || OF_INTEREST.contains(f)).collect();
         vec![
             format!("{mark}{index}"),
             identity.name,

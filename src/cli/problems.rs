@@ -1,12 +1,13 @@
 //! Which convolutions a command is about: keys, suites, models.
 
 use crate::conv::{Conv, ElementType, Pass};
-use crate::suite::{InputShape, ModelOptions, Suite, read_model};
+use crate::suite::Suite;
+use crate::suite::onnx::{self, InputShape, ModelOptions};
 use anyhow::Context;
 use std::path::PathBuf;
 
 /// The convolutions of a command line.
-#[derive(clap::Args, Default)]
+#[derive(clap::Args)]
 #[command(next_help_heading = "Convolutions")]
 pub(super) struct Problems {
     /// Convolutions by their keys, such as n1c64h56w56_k128r3s3_p1
@@ -33,7 +34,7 @@ pub(super) struct Problems {
     #[arg(long, value_name = "TYPE", default_value = "f32")]
     dtype: ElementType,
 
-    /// Which convolution of training
+    /// Which convolution of training; this version has the forward one
     #[arg(long, value_name = "PASS", default_value = "forward")]
     pass: Pass,
 }
@@ -59,7 +60,7 @@ impl Problems {
             suites.push(Suite::load(name)?);
         }
         for path in &self.model {
-            let model = read_model(path, &ModelOptions { batch: self.batch, inputs: self.input.clone() })?;
+            let model = onnx::read(path, &ModelOptions { batch: self.batch, inputs: self.input.clone() })?;
             for skipped in &model.skipped {
                 eprintln!("{}: left out: {skipped}", path.display());
             }
@@ -73,16 +74,10 @@ impl Problems {
             suites = suites.into_iter().map(|suite| suite.with_batch(batch)).collect::<Result<_, _>>()?;
         }
         for layer in suites.iter_mut().flat_map(|suite| &mut suite.layers) {
-            layer.conv = layer.conv.with_element(self.dtype).with_context(|| format!("layer '{}'", layer.name))?;
+            layer.conv = layer.conv.with_pass(self.pass).with_element(self.dtype).with_context(|| format!("layer '{}'", layer.name))?;
         }
         distinct_names(&mut suites);
         Ok(suites)
-    }
-
-    /// The pass asked for; there is one so far, so that reading it is checking it.
-    #[expect(dead_code, reason = "the flag is parsed and checked; a second pass will read it")]
-    fn pass(&self) -> Pass {
-        self.pass
     }
 }
 

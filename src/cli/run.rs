@@ -5,13 +5,11 @@ use super::problems::Problems;
 use super::progress::{Bar, Lines};
 use super::summary;
 use crate::algorithm::ALGORITHMS;
-use crate::record::{self, Cache, CaseKey, CaseRows, Environment, Measurement, RunDirectory, default_directory};
-use crate::runner::{self, Hello, Job, Observer, RunnerError, Selection, Sink, SinkError};
-use crate::suite::Suite;
+use crate::record::{self, Cache, Environment, Measurement, RunDirectory, default_directory};
+use crate::runner::{self, Event, Files, Hello, Job, Observer, Selection};
 use crate::units::Bytes;
 use anyhow::{Context, bail};
 use clap::Parser;
-use std::collections::HashSet;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -68,6 +66,8 @@ enum CacheArgument {
     Hot,
     /// Rotate through copies of the tensors larger than any last-level cache
     Cold,
+    /// A row for each
+    Both,
 }
 
 impl Args {
@@ -79,6 +79,11 @@ impl Args {
             args: Args,
         }
         Alone::parse_from(["convledger"]).args
+    }
+
+    /// The folder whose run is to be continued; one without a run yet is begun.
+    fn resumed(&self) -> Option<&Path> {
+        self.out.as_deref().filter(|path| self.resume && path.join("measurements.csv").exists())
     }
 }
 
@@ -95,9 +100,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let seed = seed(args)?;
     let settings = runner::Settings {
         selection,
-        cache: match args.cache {
-            CacheArgument::Hot => Cache::Hot,
-            CacheArgument::Cold => Cache::Cold,
+        caches: match args.cache {
+            CacheArgument::Hot => vec![Cache::Hot],
+            CacheArgument::Cold => vec![Cache::Cold],
+            CacheArgument::Both => vec![Cache::Hot, Cache::Cold],
         },
         seed,
         workspace_limit: args.workspace_limit,
@@ -111,27 +117,69 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
         command.arg("worker").args(args.device.iter().flat_map(|device| ["--device", device]));
         command
     };
-    let mut files = Files { args, settings: &settings, directory: None, rows: Vec::new() };
+    let mut rows = Rows::default();
+    let mut files = match args.resumed() {
+        Some(path) => {
+            let resumed = RunDirectory::resume(path)?;
+            rows.0.clone_from(&resumed.rows);
+            Files::resume(resumed)
+        }
+        None => Files::create(|hello| begin(args, &settings, hello)),
+    };
     let job = Job { suites: &suites, algorithms: ALGORITHMS, settings: &settings, worker: &worker };
-    let terminal = std::io::stderr().is_terminal();
     let (mut bar, mut plain) = (Bar::default(), Lines::default());
-    let observer: &mut dyn Observer = if terminal { &mut bar } else { &mut plain };
-    let counts = runner::run(&job, &mut files, &mut [observer]).map_err(flatten)?;
-    report(&files, &suites)?;
+    let progress: &mut dyn Observer = if std::io::stderr().is_terminal() { &mut bar } else { &mut plain };
+    eprintln!("seed     {seed}");
+    let counts = runner::run(&job, &mut files, &mut [progress, &mut rows])?;
+    let mut stdout = std::io::stdout();
+    write!(stdout, "{}", summary::text(&rows.0, &suites))?;
+    if let Some(path) = files.path() {
+        writeln!(stdout, "\nEvery case, buffer, stage and sample: {}", path.display())?;
+    }
     Ok(if counts.failures() == 0 { Outcome::Good } else { Outcome::FellShort })
+}
+
+/// Where a new run is written, and what is known of where it was made.
+fn begin(args: &Args, settings: &runner::Settings, hello: &Hello) -> (PathBuf, Environment) {
+    let chosen = record::Settings {
+        time_budget_s: settings.time_budget.map(|d| d.as_secs_f64()),
+        timeout_s: Some(settings.timeout.as_secs_f64()),
+        workspace_limit_bytes: settings.workspace_limit.map(|b| b.0),
+        caches: settings.caches.clone(),
+    };
+    let Hello { identity, limits, features, clock, notes } = hello.clone();
+    let mut environment = Environment::gather(identity, limits, features, clock, settings.seed, chosen);
+    environment.notes.extend(notes);
+    let path = match &args.out {
+        Some(path) => path.clone(),
+        None => {
+            let date = environment.started.to_zoned_datetime(jiff::tz::TimeZone::UTC).date();
+            default_directory(Path::new("results"), &hello.identity.name, date)
+        }
+    };
+    (path, environment)
+}
+
+/// Every measurement of the run, those of its earlier parts included.
+#[derive(Default)]
+struct Rows(Vec<Measurement>);
+
+impl Observer for Rows {
+    fn event(&mut self, event: &Event<'_>) {
+        if let Event::CaseEnded { rows, .. } = event {
+            self.0.push(rows.measurement.clone());
+        }
+    }
 }
 
 /// A resumed run goes on with its own seed: its rows must be of one kind.
 fn seed(args: &Args) -> anyhow::Result<u64> {
-    let resumed = match &args.out {
-        Some(path) if args.resume && path.join(record::MEASUREMENTS).exists() => Some(Environment::read(path)?.seed),
-        _ => None,
-    };
+    let resumed = args.resumed().map(|path| Ok::<_, record::RecordError>((path, Environment::read(path)?.seed))).transpose()?;
     match (args.seed, resumed) {
-        (Some(asked), Some(before)) if asked != before => {
-            bail!("--seed {asked}, but the run in {} began with --seed {before}", args.out.as_deref().unwrap_or(Path::new("")).display())
+        (Some(asked), Some((path, before))) if asked != before => {
+            bail!("--seed {asked}, but the run in {} began with --seed {before}", path.display())
         }
-        (_, Some(before)) => Ok(before),
+        (_, Some((_, before))) => Ok(before),
         (Some(asked), None) => Ok(asked),
         (None, None) => {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -139,80 +187,4 @@ fn seed(args: &Args) -> anyhow::Result<u64> {
             Ok((now.as_secs() ^ u64::from(now.subsec_nanos()).wrapping_mul(0x9E37_79B9)) % 1_000_000_000)
         }
     }
-}
-
-/// The run's folder as the runner's sink.
-struct Files<'a> {
-    args: &'a Args,
-    settings: &'a runner::Settings,
-    directory: Option<RunDirectory>,
-    /// Every measurement, those of a resumed run included, for the summary.
-    rows: Vec<Measurement>,
-}
-
-impl Files<'_> {
-    fn try_open(&mut self, hello: &Hello) -> Result<HashSet<CaseKey>, SinkError> {
-        if let Some(path) = self.args.out.as_deref().filter(|path| self.args.resume && path.join(record::MEASUREMENTS).exists()) {
-            let resumed = RunDirectory::resume(path)?;
-            let (before, now) = (&resumed.environment.device, &hello.identity);
-            if before != now {
-                let text = format!("the run in {} is of '{}' ({}), not of '{}' ({})", path.display(), before.name, before.driver_info, now.name, now.driver_info);
-                return Err(text.into());
-            }
-            self.rows = resumed.rows;
-            self.directory = Some(resumed.directory);
-            return Ok(resumed.done);
-        }
-        let settings = record::Settings {
-            time_budget_s: self.settings.time_budget.map(|d| d.as_secs_f64()),
-            timeout_s: Some(self.settings.timeout.as_secs_f64()),
-            workspace_limit_bytes: self.settings.workspace_limit.map(|b| b.0),
-            caches: vec![self.settings.cache],
-        };
-        let Hello { identity, limits, features, clock, notes } = hello.clone();
-        let mut environment = Environment::gather(identity, limits, features, clock, self.settings.seed, settings);
-        environment.notes.extend(notes);
-        let path = match &self.args.out {
-            Some(path) => path.clone(),
-            None => default_directory(Path::new("results"), &hello.identity.name, jiff::Zoned::now().date()),
-        };
-        self.directory = Some(RunDirectory::create(&path, &environment)?);
-        Ok(HashSet::new())
-    }
-}
-
-impl Sink for Files<'_> {
-    fn open(&mut self, hello: &Hello) -> Result<HashSet<CaseKey>, SinkError> {
-        let done = self.try_open(hello)?;
-        if let Some(directory) = &self.directory {
-            let clock = hello.clock;
-            eprintln!("device   {} ({}, {} {})", hello.identity.name, hello.identity.backend, hello.identity.driver, hello.identity.driver_info);
-            eprintln!("clock    {:?}, resolution {:.0} ns, empty dispatch {:.0} ns", clock.clock, clock.resolution_ns, clock.dispatch_overhead_ns);
-            eprintln!("seed     {}", self.settings.seed);
-            eprintln!("files    {}", directory.path().display());
-        }
-        Ok(done)
-    }
-
-    fn append(&mut self, rows: &CaseRows) -> Result<(), SinkError> {
-        self.rows.push(rows.measurement.clone());
-        Ok(self.directory.as_mut().map_or(Ok(()), |directory| directory.append(rows))?)
-    }
-}
-
-/// A sink's error is the user's to read as it is.
-fn flatten(error: RunnerError) -> anyhow::Error {
-    match error {
-        RunnerError::Sink(error) => anyhow::anyhow!("{error}"),
-        other => other.into(),
-    }
-}
-
-fn report(files: &Files, suites: &[Suite]) -> anyhow::Result<()> {
-    let mut stdout = std::io::stdout();
-    write!(stdout, "{}", summary::text(&files.rows, suites))?;
-    if let Some(directory) = &files.directory {
-        writeln!(stdout, "\nEvery case, buffer, stage and sample: {}", directory.path().display())?;
-    }
-    Ok(())
 }

@@ -7,7 +7,7 @@ use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
 pub(super) fn table<H: AsRef<str>>(header: &[H], rows: impl IntoIterator<Item = Vec<String>>) -> Table {
     let right: Vec<bool> = header.iter().map(|h| h.as_ref().starts_with('>')).collect();
     let mut table = Table::new();
-    table.load_preset(NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     let cell = |text: &str, right: bool| Cell::new(text).set_alignment(if right { CellAlignment::Right } else { CellAlignment::Left });
     table.set_header(header.iter().zip(&right).map(|(h, &r)| cell(h.as_ref().trim_start_matches('>'), r)));
     for row in rows {

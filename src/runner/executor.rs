@@ -6,13 +6,14 @@ use crate::conv::Conv;
 use crate::device::{Account, Clock, DeviceError, Gpu, Loaded};
 use crate::ledger::Ledger;
 use crate::measure::{Measured, Sampler, Session};
-use crate::plan::{DeviceClass, Plan, Role, Unsupported};
-use crate::record::{Cache, CaseRows, Measurement, SampleRow, Status, StepRow};
+use crate::plan::{DeviceClass, Plan, Unsupported};
+use crate::record::{Cache, Measurement, SampleRow, Status, StepRow};
 use crate::stats::{Samples, StoppingRule, Summary};
 use crate::units::{Bytes, Nanoseconds};
 use crate::verify::{Comparison, Expectation, Inputs, tolerance};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
+use sysinfo::{MemoryRefreshKind, RefreshKind, System};
 
 /// Tensors are copied until a rotation through the copies passes this: more than any last-level cache in use.
 const COLD_BYTES: u64 = 256 << 20;
@@ -64,17 +65,24 @@ impl DeviceExecutor {
         if self.gpu.identity.class != DeviceClass::Software {
             return Ok(());
         }
-        let mut system = sysinfo::System::new();
-        system.refresh_memory();
-        let available = Bytes(system.available_memory());
-        if available.0 > 0 && needed > available {
-            let what = format!("the plan's buffers take {needed}, the host has {available} left for its software driver");
-            return Err(DeviceError::OutOfMemory { what });
+        let known = RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram());
+        match System::new_with_specifics(known).map(|system| Bytes(system.available_memory())) {
+            Ok(available) if needed > available => Err(DeviceError::OutOfMemory {
+                what: format!("the plan's buffers take {needed}, the host has {available} left for its software driver"),
+            }),
+            // A host that does not tell its memory is left to refuse by itself.
+            _ => Ok(()),
         }
-        Ok(())
     }
 
-    fn attempt(&mut self, task: &Task, row: &mut Measurement, rows: &mut Extra, plan: Plan, phase: &mut dyn FnMut(Phase)) -> Result<(), DeviceError> {
+    fn attempt(
+        &mut self,
+        task: &Task,
+        row: &mut Measurement,
+        rows: &mut Extra,
+        plan: Plan,
+        phase: &mut dyn FnMut(Phase),
+    ) -> Result<(), DeviceError> {
         let conv = &task.case.conv;
         let sets = copies(&plan, task.case.cache);
         let tensors: u64 = tensor_bytes(&plan);
