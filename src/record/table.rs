@@ -149,7 +149,7 @@ impl CellReader<'_> {
         let conv: Conv = self.next()?;
         let pass: Pass = self.next()?;
         let element: ElementType = self.next()?;
-        ConvSpec { pass, element, ..conv.into() }.build().map_err(|error| {
+        ConvSpec { element, pass, ..conv.into() }.build().map_err(|error| {
             self.at -= 1;
             self.error(Problem(format!("is impossible: {error}")))
         })

@@ -24,14 +24,14 @@ fn an_interruption_loses_only_the_case_in_flight() {
             fs::write(folder.path().join(name), &after[name][..before[name].len() + kept]).expect("writes");
         }
         let read = Run::read(folder.path()).expect("reads");
-        assert_eq!(read.measurements, [first.measurement.clone()], "{written} of {total} bytes");
+        assert_eq!(read.measurements, std::slice::from_ref(&first.measurement), "{written} of {total} bytes");
         assert_eq!(read.samples, first.samples);
         // Going on replaces files durably, which takes its time: not at every byte.
         if written % 9 != 0 {
             continue;
         }
         let mut resumed = RunDirectory::resume(folder.path()).expect("resumes");
-        assert_eq!(resumed.done.into_iter().collect::<Vec<_>>(), [first.measurement.case.clone()]);
+        assert!(resumed.done.len() == 1 && resumed.done.contains(&first.measurement.case));
         assert_eq!(resumed.rows, read.measurements);
         assert_eq!(resumed.environment, read.environment);
         assert!(contents(folder.path()) == before, "{written} of {total} bytes");
