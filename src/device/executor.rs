@@ -3,7 +3,7 @@
 use super::clock::CAPACITY;
 use super::memory::{Account, Allocation, accounts};
 use super::pipeline::Pipeline;
-use super::{Clock, DeviceError, Gpu};
+use super::{Clock, ClockFacts, DeviceError, Gpu};
 use crate::plan::{Binding, BufferId, Plan, Role};
 use crate::units::{Bytes, Nanoseconds};
 use std::rc::Rc;
@@ -59,6 +59,11 @@ impl<'g> Loaded<'g> {
 
     pub(super) fn gpu(&self) -> &Gpu {
         self.gpu
+    }
+
+    /// The clock of the device it is loaded on.
+    pub fn clock(&self) -> ClockFacts {
+        self.gpu.clock()
     }
 
     /// The plan that is loaded.

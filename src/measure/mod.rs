@@ -42,7 +42,7 @@ pub struct Measured {
 pub const TICKS: f64 = 100.0;
 
 /// Most executions of one sample: a submission of more commands would cost the host more than it tells.
-const MOST_EXECUTIONS: f64 = 4096.0;
+pub const MOST_EXECUTIONS: u32 = 4096;
 
 /// Warm-up is over when a sample is within this of the one before.
 const SETTLED: f64 = 0.05;
@@ -80,7 +80,7 @@ impl Session {
         let mut before = f64::INFINITY;
         for _ in 0..MOST_WARM_UPS {
             let one = sampler.sample(executions)?.0 / f64::from(executions);
-            let needed = (TICKS * self.resolution.0 / one).ceil().clamp(1.0, MOST_EXECUTIONS);
+            let needed = (TICKS * self.resolution.0 / one).ceil().clamp(1.0, MOST_EXECUTIONS.into());
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to a small positive number")]
             let needed = needed as u32;
             let settled = (one - before).abs() <= SETTLED * before && needed <= executions;

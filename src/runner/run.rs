@@ -50,7 +50,7 @@ impl Default for Settings {
             seed: 0,
             workspace_limit: None,
             time_budget: None,
-            case_budget: Duration::from_secs(2),
+            case_budget: Duration::from_secs(1),
             timeout: Duration::from_secs(120),
             start_timeout: Duration::from_secs(60),
         }

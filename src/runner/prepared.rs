@@ -1,0 +1,170 @@
+//! A case that is loaded and verified: sampling it, timing its stages, filling in its rows.
+
+use super::Execution;
+use super::executor::failed;
+use crate::device::{Clock, DeviceError, Loaded};
+use crate::measure::{MOST_EXECUTIONS, Measured, Sampler, Session};
+use crate::record::{CaseRows, Measurement, SampleRow, Status, StepRow};
+use crate::stats::{Samples, StoppingRule, Summary};
+use crate::units::Nanoseconds;
+use std::time::{Duration, Instant};
+
+/// Half width of the median's interval at which sampling stops.
+const PRECISION: f64 = 0.01;
+const MIN_SAMPLES: usize = 10;
+const MAX_SAMPLES: usize = 1000;
+/// Share of a case's budget that timing its steps one by one may take, and how often it is repeated at most.
+const STEPS_SHARE: f64 = 0.2;
+const STEPS_REPEATS: usize = 9;
+
+/// A case that has been verified and waits to be timed.
+pub struct Prepared<'g> {
+    loaded: Loaded<'g>,
+    rows: CaseRows,
+    clock: Clock,
+}
+
+impl<'g> Prepared<'g> {
+    pub(super) fn new(loaded: Loaded<'g>, rows: CaseRows) -> Self {
+        let clock = loaded.clock().clock;
+        Self { loaded, rows, clock }
+    }
+
+    /// Warms up, samples until the stopping rule decides or `budget` is spent, times the stages.
+    pub fn measure(mut self, budget: Duration) -> Execution {
+        match self.session(budget) {
+            Ok(measured) => self.finish(&measured, budget),
+            Err(error) => failed(self.rows, &error),
+        }
+    }
+
+    /// The rows of the case with what was measured, by [`Prepared::measure`] or by someone who sampled by himself; the stages are timed
+    /// within a share of `budget`.
+    pub fn finish(mut self, measured: &Measured, budget: Duration) -> Execution {
+        summarise(measured, self.clock, &mut self.rows);
+        match step_times(&self.loaded, self.clock, budget) {
+            Ok(times) => {
+                self.rows.steps = stages(&self.loaded, &times, &self.rows.measurement);
+                Execution { rows: self.rows, device_lost: false }
+            }
+            Err(error) => failed(self.rows, &error),
+        }
+    }
+
+    /// Samples on the device's clock, or on the host's where the device's fails.
+    fn session(&mut self, budget: Duration) -> Result<Measured, DeviceError> {
+        let rule = StoppingRule { relative_half_width: PRECISION, min_samples: MIN_SAMPLES, max_samples: MAX_SAMPLES, budget };
+        let session = Session { resolution: Nanoseconds(self.loaded.clock().resolution_ns), rule };
+        match session.run(self) {
+            Err(DeviceError::Clock { .. }) => {
+                self.clock = Clock::Host;
+                self.rows.measurement.noise = "device_clock_failed".into();
+                Session { resolution: Nanoseconds(1.0), rule }.run(self)
+            }
+            other => other,
+        }
+    }
+}
+
+impl Sampler for Prepared<'_> {
+    type Error = DeviceError;
+
+    fn sample(&mut self, executions: u32) -> Result<Nanoseconds, DeviceError> {
+        // A submission of very many commands would cost the host more than it tells.
+        let mut total = 0.0;
+        let mut left = executions;
+        while left > 0 {
+            let part = left.min(MOST_EXECUTIONS);
+            total += self.loaded.execute(part, self.clock)?.0;
+            left -= part;
+        }
+        Ok(Nanoseconds(total))
+    }
+}
+
+/// Median time of each step.
+fn step_times(loaded: &Loaded, clock: Clock, budget: Duration) -> Result<Vec<f64>, DeviceError> {
+    let start = Instant::now();
+    let mut runs = Vec::new();
+    while runs.is_empty() || (runs.len() < STEPS_REPEATS && start.elapsed() < budget.mul_f64(STEPS_SHARE)) {
+        match loaded.execute_steps(clock) {
+            Ok(times) => runs.push(times),
+            // A clock that tells the whole but not a step leaves the steps' times empty.
+            Err(DeviceError::Clock { .. }) => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        }
+    }
+    let median = |step: usize| {
+        let mut times: Vec<f64> = runs.iter().map(|run| run[step]).collect();
+        times.sort_by(f64::total_cmp);
+        times[times.len() / 2]
+    };
+    Ok((0..loaded.plan().steps.len()).map(median).collect())
+}
+
+/// A row for each stage, in the order they first run.
+fn stages(loaded: &Loaded, times: &[f64], row: &Measurement) -> Vec<StepRow> {
+    let mut stages: Vec<StepRow> = Vec::new();
+    let total: f64 = times.iter().sum();
+    for (index, step) in loaded.plan().steps.iter().enumerate() {
+        let at = stages.iter().position(|s| s.stage == step.stage).unwrap_or_else(|| {
+            stages.push(StepRow {
+                case: row.case.clone(),
+                stage: step.stage.clone(),
+                dispatches: 0,
+                workgroups: 0,
+                time_median_ns: None,
+                time_share: None,
+                flops: 0,
+                bytes: 0,
+                limit: None,
+            });
+            stages.len() - 1
+        });
+        let stage = &mut stages[at];
+        stage.dispatches += 1;
+        stage.workgroups += step.workgroups.iter().map(|&n| u64::from(n)).product::<u64>();
+        stage.flops += step.operations.0;
+        stage.bytes += step.traffic.0;
+        if let Some(time) = times.get(index) {
+            let sum = stage.time_median_ns.unwrap_or(0.0) + time;
+            (stage.time_median_ns, stage.time_share) = (Some(sum), Some(sum / total));
+        }
+    }
+    stages
+}
+
+/// Fills in what the samples say.
+fn summarise(measured: &Measured, clock: Clock, rows: &mut CaseRows) {
+    let row = &mut rows.measurement;
+    let samples = match Samples::new(measured.samples.clone()) {
+        Ok(samples) => samples,
+        Err(error) => {
+            (row.status, row.reason) = (Status::Crashed, format!("the clock gave no usable times: {error}"));
+            return;
+        }
+    };
+    let summary = Summary::of(&samples, measured.executions.into(), measured.decision);
+    row.clock = Some(clock);
+    row.samples = Some(measured.samples.len() as u64);
+    row.executions_per_sample = Some(measured.executions.into());
+    row.time_median_ns = Some(summary.median);
+    row.time_min_ns = Some(summary.min);
+    row.time_mean_ns = Some(summary.mean);
+    row.time_p05_ns = Some(summary.p05);
+    row.time_p95_ns = Some(summary.p95);
+    (row.time_ci95_low_ns, row.time_ci95_high_ns) = summary.ci95.unzip();
+    row.noise = [row.noise.clone(), summary.noise()].into_iter().filter(|s| !s.is_empty()).collect::<Vec<_>>().join(";");
+    row.effective_gflops = Some(row.flops as f64 / summary.median);
+    rows.samples = (0_u64..)
+        .zip(samples.taken().iter().zip(samples.outliers()))
+        .map(|(sample, (&time_ns, outlier))| SampleRow {
+            case: row.case.clone(),
+            clock,
+            sample,
+            executions: measured.executions.into(),
+            time_ns,
+            outlier,
+        })
+        .collect();
+}
