@@ -66,7 +66,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) l
         return;
     }
     let row0 = (tile_m * workgroup_y + lane.y) * ${rows}u;
-    let column0 = (tile_n * workgroup_x * ${columns}u + lane.x) * 4u;
+    let first_column = (tile_n * workgroup_x * ${columns}u + lane.x) * 4u;
 
     let last_row = problem.m - 1u;
     let a_base = problem.a_skip + (matrix % problem.a_period) * problem.a_stride;
@@ -74,7 +74,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) l
     let a${i} = a_base + min(row0 + ${i}u, last_row) * problem.lda;
 //% endfor
 //% for j in range(columns)
-    let column${j} = column0 + ${j * 4}u * workgroup_x;
+    let column${j} = first_column + ${j * 4}u * workgroup_x;
 //% if vector_n
     let load_column${j} = min(column${j}, problem.n - 4u);
 //% else
