@@ -1,1 +1,7 @@
-fn main() {}
+//! The `convledger` binary: parse, call, turn errors into exit codes.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    convledger::cli::main()
+}

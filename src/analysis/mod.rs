@@ -1,1 +1,5 @@
 //! Answers computed from records alone.
+
+mod layers;
+
+pub use layers::{LayerSummary, layers};

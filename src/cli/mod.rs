@@ -1,1 +1,102 @@
 //! The command line: one file per subcommand, and the only place that prints.
+//!
+//! Exit codes: 0 good, 1 a case failed or a check fell short, 2 a usage or environment error.
+
+mod algorithms;
+mod devices;
+mod exec;
+mod ledger;
+mod problems;
+mod progress;
+mod run;
+mod summary;
+mod table;
+mod worker;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+const ABOUT: &str = "What does each way of computing a convolution cost on your GPU, in time and in memory?";
+
+const LONG_ABOUT: &str = "\
+What does each way of computing a convolution cost on your GPU, in time and in memory?
+
+convledger runs its own kernels for every algorithm (direct, im2col, Winograd, ...) through Vulkan, Metal or DX12. Every result is \
+verified against a CPU reference in double precision before it is timed on the device's own clock, and every byte is booked to a ledger: \
+parameters (weights), activations (feature maps), computation (the workspace an algorithm allocates).
+
+Without a command it does what `convledger run` does: measure a small default suite and write CSV files to a new folder in results/.";
+
+const EXAMPLES: &str = "\
+Examples:
+  convledger                                         measure the default suite, under two minutes even without a GPU
+  convledger run n1c64h56w56_k128r3s3_p1             measure one convolution: batch 1, 64 channels of 56x56, 128 filters of 3x3, padding 1
+  convledger run --suite resnet50 --time-budget 5m   measure a network's layers
+  convledger run --model net.onnx --batch 8          measure the convolutions of your own model
+  convledger ledger --suite vgg16                    predict every byte; needs no GPU
+  convledger algorithms                              what there is to compare
+
+A convolution is written n<batch>c<channels>[d<depth>]h<height>w<width>_k<filters>[t<depth>]r<height>s<width>, then what differs from \
+1, 0, 1, 1: _s<stride>_p<padding>_d<dilation>_g<groups>; per axis with x (_s2x1), padding before:after (_p0:1).
+
+Exit codes: 0 good; 1 a case failed or a check fell short; 2 a usage or environment error.";
+
+#[derive(Parser)]
+#[command(name = "convledger", version, about = ABOUT, long_about = LONG_ABOUT, after_help = EXAMPLES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Verify and measure convolutions with every algorithm; write CSV files and print a summary
+    Run(Box<run::Args>),
+    /// List the adapters that --device can choose from
+    Devices(devices::Args),
+    /// List the algorithms, their variants and their workspace formulas
+    Algorithms(algorithms::Args),
+    /// Predict the bytes of every algorithm by closed form; needs no GPU
+    Ledger(ledger::Args),
+    /// Compute one convolution of your own NumPy arrays on the device
+    Exec(exec::Args),
+    /// Take cases from standard input, as `run` starts it
+    #[command(hide = true)]
+    Worker(worker::Args),
+}
+
+/// How a command that did its work ended.
+enum Outcome {
+    /// All good.
+    Good,
+    /// A case failed or a check fell short.
+    FellShort,
+}
+
+/// Parses the command line, runs the command, reports an error on one line.
+pub fn main() -> ExitCode {
+    let outcome = match Cli::parse().command {
+        None => run::run(&run::Args::default_run()),
+        Some(Command::Run(args)) => run::run(&args),
+        Some(Command::Devices(args)) => devices::run(&args),
+        Some(Command::Algorithms(args)) => algorithms::run(&args),
+        Some(Command::Ledger(args)) => ledger::run(&args),
+        Some(Command::Exec(args)) => exec::run(&args),
+        Some(Command::Worker(args)) => worker::run(&args),
+    };
+    match outcome {
+        Ok(Outcome::Good) => ExitCode::SUCCESS,
+        Ok(Outcome::FellShort) => ExitCode::from(1),
+        // A reader that closes the pipe, such as `head`, has seen enough.
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("convledger: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let kind = error.chain().find_map(|cause| cause.downcast_ref::<std::io::Error>()).map(std::io::Error::kind);
+    kind == Some(std::io::ErrorKind::BrokenPipe)
+}

@@ -199,6 +199,12 @@ impl Conv {
         Ok(conv)
     }
 
+    /// Another of the three convolutions over the same tensors.
+    #[must_use]
+    pub fn with_pass(self, pass: Pass) -> Self {
+        Self { pass, ..self }
+    }
+
     /// The same problem over `batch` images.
     ///
     /// # Errors

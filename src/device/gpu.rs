@@ -72,6 +72,11 @@ impl Gpu {
         self.facts
     }
 
+    /// Whether the backend's allocator says what it handed out.
+    pub fn tells_allocations(&self) -> bool {
+        self.device.generate_allocator_report().is_some()
+    }
+
     /// Runs `action` and turns whatever the device objects to meanwhile into an error that names `what`.
     pub(super) fn guarded<T>(&self, what: &str, action: impl FnOnce() -> T) -> Result<T, DeviceError> {
         let scopes = [wgpu::ErrorFilter::OutOfMemory, wgpu::ErrorFilter::Internal, wgpu::ErrorFilter::Validation]

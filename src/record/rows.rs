@@ -37,6 +37,22 @@ pub enum Status {
 }
 
 impl Status {
+    /// The status as files have it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Wrong => "wrong",
+            Self::Unsupported => "unsupported",
+            Self::OverLimit => "over_limit",
+            Self::OverBudget => "over_budget",
+            Self::OutOfMemory => "out_of_memory",
+            Self::Timeout => "timeout",
+            Self::DeviceLost => "device_lost",
+            Self::Crashed => "crashed",
+            Self::Skipped => "skipped",
+        }
+    }
+
     /// Whether the run should end with a failure because of such a row.
     pub const fn is_failure(self) -> bool {
         matches!(self, Self::Wrong | Self::OutOfMemory | Self::Timeout | Self::DeviceLost | Self::Crashed)
@@ -234,4 +250,18 @@ pub struct SampleRow {
     pub time_ns: f64,
     /// Whether the summary set it aside as an outlier.
     pub outlier: bool,
+}
+
+/// All rows of one case; also what a worker process hands to its parent, as JSON. Numbers survive both ways exactly; only
+/// one that is not finite becomes `None`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CaseRows {
+    /// What became of the case.
+    pub measurement: Measurement,
+    /// Its buffers.
+    pub ledger: Vec<LedgerRow>,
+    /// Its stages.
+    pub steps: Vec<StepRow>,
+    /// Its samples, in the order taken.
+    pub samples: Vec<SampleRow>,
 }

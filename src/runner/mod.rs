@@ -1,1 +1,38 @@
-//! Which cases run in which order, in a worker process that may die without taking the run along.
+//! Which cases run in which order, and their execution in a worker process.
+//!
+//! ```text
+//! suites, selection, limits ─▶ schedule ─▶ run ─┬▶ process ══ JSON lines ══ worker ─▶ Execute (the device)
+//!                                               └▶ sink (the files), observers (progress, log)
+//! ```
+//!
+//! Drivers crash and hang. So the process that schedules and writes never touches the device: a worker process does, which
+//! is kept while healthy. One that dies costs the case in flight its numbers; the case gets a row that says how it died, and
+//! the next one runs in a fresh worker.
+
+mod budget;
+mod error;
+mod executor;
+mod files;
+mod observer;
+mod predict;
+mod process;
+mod protocol;
+mod run;
+mod schedule;
+mod selection;
+mod worker;
+
+pub use error::{RunnerError, SinkError};
+pub use executor::DeviceExecutor;
+pub use files::Files;
+pub use observer::{Counts, Event, Observer};
+pub use predict::{Prediction, ledger_rows, predict};
+pub use process::{Cause, Death, WorkerProcess};
+pub use protocol::{Hello, Phase, Reply, Task};
+pub use run::{Job, Settings, Sink, run};
+pub use schedule::{Planned, Request, schedule};
+pub use selection::Selection;
+pub use worker::{Execute, Execution, refuse, serve, serve_stdio};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,20 @@
+//! `convledger algorithms`: what there is to compare.
+
+use super::Outcome;
+use super::table::{lines, table};
+use crate::algorithm::ALGORITHMS;
+use std::io::Write;
+
+#[derive(clap::Args)]
+pub(super) struct Args {}
+
+pub(super) fn run(_args: &Args) -> anyhow::Result<Outcome> {
+    let rows = ALGORITHMS.iter().map(|a| {
+        let or_dash = |text: String| if text.is_empty() { "-".to_owned() } else { text };
+        vec![a.id().to_owned(), or_dash(a.knobs().join(", ")), a.workspace_formula().to_owned(), a.summary().to_owned()]
+    });
+    let text = lines(&table(&["algorithm", "variants", "workspace (elements)", "method"], rows));
+    let legend = "N batch, C/K input/output channels, g groups, T*R*S kernel, O*P*Q output; elements of 4 bytes in f32.";
+    write!(std::io::stdout(), "{text}\n{legend}\n")?;
+    Ok(Outcome::Good)
+}

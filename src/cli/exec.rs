@@ -1,0 +1,136 @@
+//! `convledger exec`: one convolution of a person's own arrays, so that anyone can check a kernel with NumPy or PyTorch.
+
+use super::Outcome;
+use crate::algorithm::{Variant, add_bias, find};
+use crate::conv::Conv;
+use crate::device::{Clock, Gpu, Loaded, choose};
+use crate::plan::{BufferId, Plan, Role};
+use anyhow::{Context, anyhow, bail};
+use npyz::{DType, NpyFile, Order, TypeChar, WriterBuilder};
+use std::fs::{self, File};
+use std::io::{BufReader, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// The convolution by its key, such as n1c64h56w56_k128r3s3_p1
+    #[arg(value_name = "CONV")]
+    conv: Conv,
+
+    /// Algorithm, with its variant where it has one: direct, im2col:strip=8
+    #[arg(long, value_name = "ID[:VARIANT]")]
+    algorithm: String,
+
+    /// Input, N,C,[D,]H,W; a C-order float32 array
+    #[arg(long, value_name = "x.npy")]
+    input: PathBuf,
+
+    /// Weights, K,C/g,[T,]R,S; a C-order float32 array
+    #[arg(long, value_name = "w.npy")]
+    weights: PathBuf,
+
+    /// Bias, K; a float32 array
+    #[arg(long, value_name = "b.npy")]
+    bias: Option<PathBuf>,
+
+    /// Where the output goes, N,K,[O,]P,Q
+    #[arg(long, value_name = "y.npy")]
+    output: PathBuf,
+
+    /// Adapter by number or part of its name, as `convledger devices` lists them
+    #[arg(long, value_name = "N|NAME")]
+    device: Option<String>,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let conv = &args.conv;
+    let (id, variant) = args.algorithm.split_once(':').unwrap_or((&args.algorithm, ""));
+    let algorithm = find(id).with_context(|| {
+        let known: Vec<&str> = crate::algorithm::ALGORITHMS.iter().map(|a| a.id()).collect();
+        format!("--algorithm '{}': no algorithm '{id}', there are {}", args.algorithm, known.join(", "))
+    })?;
+    let input = read(&args.input, "--input", &conv.input_shape())?;
+    let weights = read(&args.weights, "--weights", &conv.weight_shape())?;
+    let bias = args.bias.as_deref().map(|path| read(path, "--bias", &[conv.channels_out()])).transpose()?;
+    let output = Output::create(&args.output)?;
+    if conv.output_elements() == 0 {
+        return output.write(&conv.output_shape(), &[]);
+    }
+    let gpu = Gpu::open(choose(args.device.as_deref())?)?;
+    let variant = match variant {
+        // The last one proposed keeps the most in memory and is the plain form of the method.
+        "" => algorithm.variants(conv, &gpu.limits).pop().unwrap_or_default(),
+        text => text.parse::<Variant>()?,
+    };
+    let name = variant.qualify(id);
+    let mut plan = algorithm.plan(conv, &variant, &gpu.limits).map_err(|why| anyhow!("{name} cannot compute {conv}: {why}"))?;
+    if bias.is_some() {
+        plan = add_bias(plan, conv, &gpu.limits)?;
+    }
+    let bias_id = plan.buffers.iter().position(|b| b.role == Role::Bias).map(BufferId);
+    let loaded = Loaded::new(&gpu, plan, 1)?;
+    loaded.upload(Plan::INPUT, &input)?;
+    loaded.upload(Plan::WEIGHTS, &weights)?;
+    if let (Some(id), Some(bias)) = (bias_id, &bias) {
+        loaded.upload(id, bias)?;
+    }
+    loaded.poison()?;
+    loaded.execute(1, Clock::Host)?;
+    eprintln!("{name} on {}", gpu.identity.name);
+    output.write(&conv.output_shape(), &loaded.download(Plan::OUTPUT)?)
+}
+
+/// An output file that takes its name only once it is whole.
+struct Output<'a> {
+    path: &'a Path,
+    temporary: PathBuf,
+    file: File,
+}
+
+impl<'a> Output<'a> {
+    /// Opened before any work is done: a place that cannot be written to should cost nobody a computation.
+    fn create(path: &'a Path) -> anyhow::Result<Self> {
+        let mut name = path.file_name().with_context(|| format!("--output {}: not a file name", path.display()))?.to_owned();
+        name.push(".partial");
+        let temporary = path.with_file_name(name);
+        let file = File::create(&temporary).with_context(|| format!("--output {}", path.display()))?;
+        Ok(Self { path, temporary, file })
+    }
+
+    fn write(self, shape: &[u64], values: &[f32]) -> anyhow::Result<Outcome> {
+        let Self { path, temporary, file } = self;
+        let written = write_npy(file, shape, values).and_then(|()| fs::rename(&temporary, path));
+        if written.is_err() {
+            // Best effort: the error that matters is the one below.
+            let _ = fs::remove_file(&temporary);
+        }
+        written.with_context(|| format!("--output {}", path.display()))?;
+        Ok(Outcome::Good)
+    }
+}
+
+fn write_npy(file: File, shape: &[u64], values: &[f32]) -> std::io::Result<()> {
+    let mut sink = BufWriter::new(file);
+    let mut writer = npyz::WriteOptions::new().default_dtype().shape(shape).writer(&mut sink).begin_nd()?;
+    writer.extend(values)?;
+    writer.finish()?;
+    sink.flush()
+}
+
+/// An array whose type, order and shape are exactly what is needed.
+fn read(path: &Path, flag: &str, shape: &[u64]) -> anyhow::Result<Vec<f32>> {
+    let place = || format!("{flag} {}", path.display());
+    let file = File::open(path).with_context(place)?;
+    let npy = NpyFile::new(BufReader::new(file)).map_err(|error| anyhow!("not a .npy file: {error}")).with_context(place)?;
+    let float32 = matches!(npy.dtype(), DType::Plain(ref t) if t.type_char() == TypeChar::Float && t.size_field() == 4);
+    let problem = if !float32 {
+        format!("holds {}, needs float32", npy.dtype().descr())
+    } else if npy.shape() != shape {
+        format!("has shape {:?}, needs {shape:?}", npy.shape())
+    } else if npy.order() != Order::C && shape.iter().filter(|&&n| n > 1).count() > 1 {
+        "is in Fortran order, needs C order (numpy.ascontiguousarray)".to_owned()
+    } else {
+        return npy.into_vec::<f32>().with_context(place);
+    };
+    bail!("{}: {problem}", place())
+}

@@ -1,0 +1,130 @@
+//! `convledger ledger`: every byte by closed form. No device, and nothing but the ledger on standard output.
+
+use super::Outcome;
+use super::problems::Problems;
+use super::table::{lines, table};
+use crate::algorithm::{ALGORITHMS, Variant};
+use crate::plan::Limits;
+use crate::record::{Cache, CaseKey, Status};
+use crate::runner::{Planned, Request, Selection, schedule};
+use crate::units::Grouped;
+use serde::Serialize;
+use std::io::Write;
+
+#[derive(clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    problems: Problems,
+
+    /// Only algorithms whose id, or id:variant, matches; may be given several times
+    #[arg(long, value_name = "GLOB")]
+    algorithm: Vec<String>,
+
+    /// How to print
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    format: Format,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Format {
+    /// For people
+    Table,
+    /// The columns of measurements.csv
+    Csv,
+    /// An array of objects with the same names
+    Json,
+}
+
+/// A predicted row, under the column names of `measurements.csv`.
+#[derive(Serialize)]
+struct Row {
+    suite: String,
+    layer: String,
+    conv: String,
+    pass: String,
+    dtype: String,
+    algorithm: String,
+    variant: String,
+    status: Status,
+    reason: String,
+    parameter_bytes: u64,
+    activation_bytes: u64,
+    computation_bytes: Option<u64>,
+    flops: u64,
+    flops_without_padding: u64,
+    algorithm_flops: Option<u64>,
+    min_bytes: u64,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let selection = Selection::parse(&args.algorithm, ALGORITHMS)?;
+    let suites = args.problems.read(None)?;
+    let planned = schedule(&Request {
+        suites: &suites,
+        algorithms: ALGORITHMS,
+        selection: &selection,
+        limits: &Limits::UNLIMITED,
+        caches: &[Cache::Hot],
+        workspace_limit: None,
+    })?;
+    let rows: Vec<Row> = planned.iter().map(Row::of).collect();
+    let mut stdout = std::io::stdout().lock();
+    match args.format {
+        Format::Table => write!(stdout, "{}", as_table(&rows))?,
+        Format::Csv => {
+            let mut writer = csv::Writer::from_writer(stdout);
+            rows.iter().try_for_each(|row| writer.serialize(row))?;
+            writer.flush()?;
+        }
+        Format::Json => {
+            serde_json::to_writer_pretty(&mut stdout, &rows)?;
+            writeln!(stdout)?;
+        }
+    }
+    Ok(Outcome::Good)
+}
+
+impl Row {
+    fn of(planned: &Planned) -> Self {
+        let predicted = match planned {
+            Planned::Run(prediction) => prediction.measurement(Status::Ok, ""),
+            Planned::Row(rows) => rows.measurement.clone(),
+        };
+        let CaseKey { suite, layer, conv, algorithm, variant, .. } = predicted.case;
+        Self {
+            suite,
+            layer,
+            conv: conv.to_string(),
+            pass: conv.pass().to_string(),
+            dtype: conv.element().to_string(),
+            algorithm,
+            variant: variant.to_string(),
+            status: predicted.status,
+            reason: predicted.reason,
+            parameter_bytes: predicted.parameter_bytes,
+            activation_bytes: predicted.activation_bytes,
+            computation_bytes: predicted.computation_bytes,
+            flops: predicted.flops,
+            flops_without_padding: predicted.flops_without_padding,
+            algorithm_flops: predicted.algorithm_flops,
+            min_bytes: predicted.min_bytes,
+        }
+    }
+}
+
+fn as_table(rows: &[Row]) -> String {
+    let body = rows.iter().map(|row| {
+        let number = |n: Option<u64>| n.map_or("-".to_owned(), |n| Grouped(n).to_string());
+        let variant: Variant = row.variant.parse().unwrap_or_default();
+        vec![
+            row.layer.clone(),
+            variant.qualify(&row.algorithm),
+            Grouped(row.parameter_bytes).to_string(),
+            Grouped(row.activation_bytes).to_string(),
+            number(row.computation_bytes),
+            number(row.algorithm_flops),
+            row.reason.clone(),
+        ]
+    });
+    lines(&table(&["layer", "algorithm", ">parameter B", ">activation B", ">computation B", ">algorithm FLOP", ""], body))
+}

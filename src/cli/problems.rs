@@ -1,0 +1,93 @@
+//! Which convolutions a command is about: keys, suites, models.
+
+use crate::conv::{Conv, ElementType, Pass};
+use crate::suite::Suite;
+use crate::suite::onnx::{self, InputShape, ModelOptions};
+use anyhow::Context;
+use std::path::PathBuf;
+
+/// The convolutions of a command line.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Convolutions")]
+pub(super) struct Problems {
+    /// Convolutions by their keys, such as n1c64h56w56_k128r3s3_p1
+    #[arg(value_name = "CONV")]
+    convs: Vec<String>,
+
+    /// A built-in suite or a TOML file of your own; may be given several times
+    #[arg(long, value_name = "NAME|FILE", long_help = suite_help())]
+    suite: Vec<String>,
+
+    /// An ONNX model: its Conv nodes become the layers; may be given several times
+    #[arg(long, value_name = "FILE.onnx")]
+    model: Vec<PathBuf>,
+
+    /// Shape of a model's input where the file leaves it open, such as 1x3x224x224 or NAME=1x3x224x224
+    #[arg(long, value_name = "[NAME=]SHAPE", requires = "model")]
+    input: Vec<InputShape>,
+
+    /// Number of images, in place of what the suite, model or key says
+    #[arg(long, value_name = "N")]
+    batch: Option<u64>,
+
+    /// Type of the stored elements
+    #[arg(long, value_name = "TYPE", default_value = "f32")]
+    dtype: ElementType,
+
+    /// Which convolution of training; this version has the forward one
+    #[arg(long, value_name = "PASS", default_value = "forward")]
+    pass: Pass,
+}
+
+fn suite_help() -> String {
+    let mut text = "A built-in suite or a TOML file of your own; may be given several times.\n\nBuilt in:".to_owned();
+    for name in Suite::names() {
+        let description = Suite::builtin(name).map(|s| s.description).unwrap_or_default();
+        text += &format!("\n  {name}: {description}");
+    }
+    text
+}
+
+impl Problems {
+    /// Reads them all; `default` is the suite where nothing is named.
+    pub(super) fn read(&self, default: Option<&str>) -> anyhow::Result<Vec<Suite>> {
+        let mut suites = Vec::new();
+        if !self.convs.is_empty() {
+            let convs = self.convs.iter().map(|key| Ok(key.parse::<Conv>()?)).collect::<anyhow::Result<Vec<_>>>()?;
+            suites.push(Suite::from_convs(convs));
+        }
+        for name in &self.suite {
+            suites.push(Suite::load(name)?);
+        }
+        for path in &self.model {
+            let model = onnx::read(path, &ModelOptions { batch: self.batch, inputs: self.input.clone() })?;
+            for skipped in &model.skipped {
+                eprintln!("{}: left out: {skipped}", path.display());
+            }
+            suites.push(model.suite);
+        }
+        if suites.is_empty() {
+            let name = default.context("name a convolution, --suite or --model")?;
+            suites.push(Suite::load(name)?);
+        }
+        if let Some(batch) = self.batch {
+            suites = suites.into_iter().map(|suite| suite.with_batch(batch)).collect::<Result<_, _>>()?;
+        }
+        for layer in suites.iter_mut().flat_map(|suite| &mut suite.layers) {
+            layer.conv = layer.conv.with_pass(self.pass).with_element(self.dtype).with_context(|| format!("layer '{}'", layer.name))?;
+        }
+        distinct_names(&mut suites);
+        Ok(suites)
+    }
+}
+
+/// Two suites of one name, such as two files `a/net.onnx` and `b/net.onnx`, would have rows nobody can tell apart.
+fn distinct_names(suites: &mut [Suite]) {
+    let names: Vec<String> = suites.iter().map(|s| s.name.clone()).collect();
+    for (i, suite) in suites.iter_mut().enumerate() {
+        let before = names[..i].iter().filter(|name| **name == suite.name).count();
+        if before > 0 {
+            suite.name = format!("{}#{}", suite.name, before + 1);
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Progress: a bar on a terminal, a line a case otherwise.
+
+use crate::algorithm::Variant;
+use crate::record::{CaseKey, Measurement, Status};
+use crate::runner::{Event, Observer};
+use crate::units::{Bytes, Nanoseconds};
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// A bar with the case in flight; what failed stays above it.
+#[derive(Default)]
+pub(super) struct Bar(Option<ProgressBar>);
+
+impl Observer for Bar {
+    fn event(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Started { total, recorded, .. } => {
+                let bar = ProgressBar::new(*total as u64);
+                if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed} {wide_msg}") {
+                    bar.set_style(style);
+                }
+                if *recorded > 0 {
+                    bar.println(resumed(*recorded));
+                }
+                self.0 = Some(bar);
+            }
+            Event::Phase { case, phase } => self.with(|bar| bar.set_message(format!("{} {phase}", title(case)))),
+            Event::WorkerDied { death, .. } => self.with(|bar| bar.println(format!("worker died: {death}"))),
+            Event::CaseEnded { rows, .. } => self.with(|bar| {
+                if rows.measurement.status.is_failure() {
+                    bar.println(line(&rows.measurement));
+                }
+                bar.inc(1);
+            }),
+            Event::Finished { .. } => self.with(ProgressBar::finish_and_clear),
+            Event::CaseStarted { .. } => {}
+        }
+    }
+}
+
+impl Bar {
+    fn with(&self, action: impl FnOnce(&ProgressBar)) {
+        if let Some(bar) = &self.0 {
+            action(bar);
+        }
+    }
+}
+
+/// A line for each case as it ends.
+#[derive(Default)]
+pub(super) struct Lines {}
+
+impl Observer for Lines {
+    fn event(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Started { recorded, .. } if *recorded > 0 => eprintln!("{}", resumed(*recorded)),
+            Event::WorkerDied { death, .. } => eprintln!("worker died: {death}"),
+            Event::CaseEnded { index, total, rows } => eprintln!("[{}/{total}] {}", index + 1, line(&rows.measurement)),
+            _ => {}
+        }
+    }
+}
+
+fn resumed(recorded: usize) -> String {
+    format!("resumed: {recorded} cases are recorded already")
+}
+
+fn title(case: &CaseKey) -> String {
+    format!("{} {}", case.layer, Variant::qualify(&case.variant, &case.algorithm))
+}
+
+fn line(row: &Measurement) -> String {
+    let title = title(&row.case);
+    match (row.status, row.time_median_ns) {
+        (Status::Ok, Some(time)) => {
+            let workspace = row.computation_bytes.map_or(String::new(), |b| format!(", workspace {:#}", Bytes(b)));
+            let noise = if row.noise.is_empty() { String::new() } else { format!("  [{}]", row.noise) };
+            format!("{title}: {}{workspace}{noise}", Nanoseconds(time))
+        }
+        (status, _) => format!("{title}: {}: {}", status.name(), row.reason),
+    }
+}

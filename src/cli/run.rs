@@ -1,0 +1,190 @@
+//! `convledger run`: the main job.
+
+use super::Outcome;
+use super::problems::Problems;
+use super::progress::{Bar, Lines};
+use super::summary;
+use crate::algorithm::ALGORITHMS;
+use crate::record::{self, Cache, Environment, Measurement, RunDirectory, default_directory};
+use crate::runner::{self, Event, Files, Hello, Job, Observer, Selection};
+use crate::units::Bytes;
+use anyhow::{Context, bail};
+use clap::Parser;
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// The suite of a run that names nothing.
+const DEFAULT_SUITE: &str = "default";
+
+#[derive(clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    problems: Problems,
+
+    /// Only algorithms whose id, or id:variant, matches; may be given several times ('winograd*', 'im2col:batch', '!direct')
+    #[arg(long, value_name = "GLOB")]
+    algorithm: Vec<String>,
+
+    /// Leave out variants that need more workspace, such as 256MiB
+    #[arg(long, value_name = "BYTES")]
+    workspace_limit: Option<Bytes>,
+
+    /// Adapter by number or part of its name, as `convledger devices` lists them
+    #[arg(long, value_name = "N|NAME")]
+    device: Option<String>,
+
+    /// Measuring time of the whole run, such as 60s or 5m; what it does not reach is recorded as skipped
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    time_budget: Option<Duration>,
+
+    /// Time one case may take, verification included, before it is given up
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "5m")]
+    timeout: Duration,
+
+    /// Whether executions find their inputs in the device's caches
+    #[arg(long, value_name = "CACHE", default_value = "hot")]
+    cache: CacheArgument,
+
+    /// Folder for the files; without it results/<date>-<device>
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+
+    /// Continue an interrupted run in --out: cases that have their row are not run again
+    #[arg(long, requires = "out")]
+    resume: bool,
+
+    /// Seed of the random inputs; without it a fresh one, which is printed and recorded
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum CacheArgument {
+    /// The same buffers in every execution
+    Hot,
+    /// Rotate through copies of the tensors larger than any last-level cache
+    Cold,
+    /// A row for each
+    Both,
+}
+
+impl Args {
+    /// What a command line without a command means.
+    pub(super) fn default_run() -> Self {
+        #[derive(Parser)]
+        struct Alone {
+            #[command(flatten)]
+            args: Args,
+        }
+        Alone::parse_from(["convledger"]).args
+    }
+
+    /// The folder whose run is to be continued; one without a run yet is begun.
+    fn resumed(&self) -> Option<&Path> {
+        self.out.as_deref().filter(|path| self.resume && path.join("measurements.csv").exists())
+    }
+}
+
+/// A duration as people write it: `90s`, `5m`, `1h 30m`, `500ms`.
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
+    let explain = |why: String| format!("{why}; write a duration such as 90s, 5m or 500ms");
+    let signed: jiff::SignedDuration = text.parse().map_err(|_| explain(format!("'{text}' is not a duration")))?;
+    Duration::try_from(signed).map_err(|_| explain(format!("'{text}' is negative")))
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let selection = Selection::parse(&args.algorithm, ALGORITHMS)?;
+    let suites = args.problems.read(Some(DEFAULT_SUITE))?;
+    let seed = seed(args)?;
+    let settings = runner::Settings {
+        selection,
+        caches: match args.cache {
+            CacheArgument::Hot => vec![Cache::Hot],
+            CacheArgument::Cold => vec![Cache::Cold],
+            CacheArgument::Both => vec![Cache::Hot, Cache::Cold],
+        },
+        seed,
+        workspace_limit: args.workspace_limit,
+        time_budget: args.time_budget,
+        timeout: args.timeout,
+        ..runner::Settings::default()
+    };
+    let program = std::env::current_exe().context("where this program is")?;
+    let worker = || {
+        let mut command = Command::new(&program);
+        command.arg("worker").args(args.device.iter().flat_map(|device| ["--device", device]));
+        command
+    };
+    let mut rows = Rows::default();
+    let mut files = match args.resumed() {
+        Some(path) => {
+            let resumed = RunDirectory::resume(path)?;
+            rows.0.clone_from(&resumed.rows);
+            Files::resume(resumed)
+        }
+        None => Files::create(|hello| begin(args, &settings, hello)),
+    };
+    let job = Job { suites: &suites, algorithms: ALGORITHMS, settings: &settings, worker: &worker };
+    let (mut bar, mut plain) = (Bar::default(), Lines::default());
+    let progress: &mut dyn Observer = if std::io::stderr().is_terminal() { &mut bar } else { &mut plain };
+    eprintln!("seed     {seed}");
+    let counts = runner::run(&job, &mut files, &mut [progress, &mut rows])?;
+    let mut stdout = std::io::stdout();
+    write!(stdout, "{}", summary::text(&rows.0, &suites))?;
+    if let Some(path) = files.path() {
+        writeln!(stdout, "\nEvery case, buffer, stage and sample: {}", path.display())?;
+    }
+    Ok(if counts.failures() == 0 { Outcome::Good } else { Outcome::FellShort })
+}
+
+/// Where a new run is written, and what is known of where it was made.
+fn begin(args: &Args, settings: &runner::Settings, hello: &Hello) -> (PathBuf, Environment) {
+    let chosen = record::Settings {
+        time_budget_s: settings.time_budget.map(|d| d.as_secs_f64()),
+        timeout_s: Some(settings.timeout.as_secs_f64()),
+        workspace_limit_bytes: settings.workspace_limit.map(|b| b.0),
+        caches: settings.caches.clone(),
+    };
+    let Hello { identity, limits, features, clock, notes } = hello.clone();
+    let mut environment = Environment::gather(identity, limits, features, clock, settings.seed, chosen);
+    environment.notes.extend(notes);
+    let path = match &args.out {
+        Some(path) => path.clone(),
+        None => {
+            let date = environment.started.to_zoned_datetime(jiff::tz::TimeZone::UTC).date();
+            default_directory(Path::new("results"), &hello.identity.name, date)
+        }
+    };
+    (path, environment)
+}
+
+/// Every measurement of the run, those of its earlier parts included.
+#[derive(Default)]
+struct Rows(Vec<Measurement>);
+
+impl Observer for Rows {
+    fn event(&mut self, event: &Event<'_>) {
+        if let Event::CaseEnded { rows, .. } = event {
+            self.0.push(rows.measurement.clone());
+        }
+    }
+}
+
+/// A resumed run goes on with its own seed: its rows must be of one kind.
+fn seed(args: &Args) -> anyhow::Result<u64> {
+    let resumed = args.resumed().map(|path| Ok::<_, record::RecordError>((path, Environment::read(path)?.seed))).transpose()?;
+    match (args.seed, resumed) {
+        (Some(asked), Some((path, before))) if asked != before => {
+            bail!("--seed {asked}, but the run in {} began with --seed {before}", path.display())
+        }
+        (_, Some((_, before))) => Ok(before),
+        (Some(asked), None) => Ok(asked),
+        (None, None) => {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            // Kept short enough to be typed again.
+            Ok((now.as_secs() ^ u64::from(now.subsec_nanos()).wrapping_mul(0x9E37_79B9)) % 1_000_000_000)
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The table at the end of a run.
+
+use super::table::{lines, table};
+use crate::analysis::{LayerSummary, layers};
+use crate::record::Measurement;
+use crate::suite::Suite;
+use crate::units::{Bytes, Nanoseconds};
+use std::collections::BTreeMap;
+
+/// Per layer the fastest algorithm, its workspace, and what im2col would blow the input up to; then how many cases ended how.
+pub(super) fn text(rows: &[Measurement], suites: &[Suite]) -> String {
+    let many = suites.len() > 1;
+    let header = ["layer", ">input", ">im2col workspace", ">blow-up", "fastest", ">time", ">GFLOP/s", ">workspace", ">over direct"];
+    let body = layers(rows).into_iter().map(|layer| summary_row(&layer, many));
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for row in rows {
+        *counts.entry(row.status.name()).or_default() += 1;
+    }
+    let counts = counts.iter().map(|(status, n)| format!("{n} {status}")).collect::<Vec<_>>().join(", ");
+    format!("\n{}\n{} cases: {counts}\n", lines(&table(&header, body)), rows.len())
+}
+
+fn summary_row(layer: &LayerSummary, many: bool) -> Vec<String> {
+    let dash = || "-".to_owned();
+    let name = if many { format!("{}/{}", layer.suite, layer.layer) } else { layer.layer.clone() };
+    let input = layer.input;
+    let blow_up = layer.im2col.map_or_else(dash, |columns| format!("{:.1}x", columns.0 as f64 / input.0.max(1) as f64));
+    let columns = layer.im2col.map_or_else(dash, |columns| format!("{columns:#}"));
+    let mut cells = vec![shortened(&name), format!("{input:#}"), columns, blow_up];
+    match &layer.fastest {
+        Some(fastest) => cells.extend([
+            fastest.case.variant.qualify(&fastest.case.algorithm),
+            fastest.time_median_ns.map_or_else(dash, |t| Nanoseconds(t).to_string()),
+            fastest.effective_gflops.map_or_else(dash, |g| format!("{g:.2}")),
+            fastest.computation_bytes.map_or_else(dash, |b| format!("{:#}", Bytes(b))),
+            layer.over_direct.map_or_else(dash, |ratio| format!("{ratio:.2}x")),
+        ]),
+        None => cells.extend([dash(), dash(), dash(), dash(), dash()]),
+    }
+    cells
+}
+
+/// A name that does not push the numbers off the screen, on one line.
+fn shortened(name: &str) -> String {
+    const MOST: usize = 48;
+    let clean: String = name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if clean.chars().count() <= MOST { clean } else { clean.chars().take(MOST - 1).chain(['…']).collect() }
+}

@@ -1,0 +1,22 @@
+//! Plain tables for terminals and pipes.
+
+use comfy_table::presets::NOTHING;
+use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
+
+/// A table whose columns are set right where the header begins with `>`.
+pub(super) fn table<H: AsRef<str>>(header: &[H], rows: impl IntoIterator<Item = Vec<String>>) -> Table {
+    let right: Vec<bool> = header.iter().map(|h| h.as_ref().starts_with('>')).collect();
+    let mut table = Table::new();
+    table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    let cell = |text: &str, right: bool| Cell::new(text).set_alignment(if right { CellAlignment::Right } else { CellAlignment::Left });
+    table.set_header(header.iter().zip(&right).map(|(h, &r)| cell(h.as_ref().trim_start_matches('>'), r)));
+    for row in rows {
+        table.add_row(row.iter().zip(&right).map(|(text, &r)| cell(text, r)));
+    }
+    table
+}
+
+/// The table's lines without the blanks that pad them at their ends.
+pub(super) fn lines(table: &Table) -> String {
+    table.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
+}

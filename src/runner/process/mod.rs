@@ -1,0 +1,89 @@
+//! The parent's side of a worker: starts it, sends it tasks, waits no longer than it may take, tells how it died.
+
+mod death;
+mod link;
+
+pub use death::{Cause, Death};
+
+use self::link::Link;
+use super::RunnerError;
+use super::protocol::{Hello, Phase, Reply, Task};
+use crate::record::CaseRows;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// A worker process with its device open. It ends when this value is dropped, by force if need be.
+#[derive(Debug)]
+pub struct WorkerProcess {
+    link: Link,
+    hello: Hello,
+}
+
+impl WorkerProcess {
+    /// Starts `command` and waits for it to open its device.
+    ///
+    /// # Errors
+    /// [`RunnerError::Spawn`] when there is no such program, [`RunnerError::Refused`] when it has no device to open,
+    /// [`RunnerError::StartUp`] when it dies or says nothing within `timeout`.
+    pub fn spawn(command: Command, timeout: Duration) -> Result<Self, RunnerError> {
+        let program = command.get_program().to_string_lossy().into_owned();
+        let mut link = Link::open(command).map_err(|source| RunnerError::Spawn { program, source })?;
+        let cause = match link.receive(timeout, Instant::now()) {
+            Ok(Reply::Hello(hello)) => return Ok(Self { link, hello }),
+            Ok(Reply::Refused(reason)) => return Err(RunnerError::Refused(reason)),
+            Ok(other) => Cause::Protocol(format!("{} instead of hello", other.name())),
+            Err(cause) => cause,
+        };
+        Err(RunnerError::StartUp(link.death(cause, None)))
+    }
+
+    /// Who the worker is.
+    pub fn hello(&self) -> &Hello {
+        &self.hello
+    }
+
+    /// Whether it can take a case: it was healthy after its last one and has not ended since.
+    pub fn is_running(&mut self) -> bool {
+        self.link.is_running()
+    }
+
+    /// Runs a case, calling back as its phases begin. After a death, and after a case that cost the worker its device, the
+    /// worker has ended.
+    ///
+    /// # Errors
+    /// [`Death`] when the worker dies, says something out of place, or does not answer within `timeout` and is killed. Its
+    /// phase is none when it had not begun with the case: then another worker may.
+    pub fn run(&mut self, task: &Task, timeout: Duration, on_phase: &mut dyn FnMut(Phase)) -> Result<CaseRows, Death> {
+        let started = Instant::now();
+        let mut phase = None;
+        self.link.tail.clear();
+        let cause = self.link.send(task).and_then(|()| {
+            loop {
+                match self.link.receive(timeout, started)? {
+                    Reply::Phase(next) => {
+                        phase = Some(next);
+                        on_phase(next);
+                    }
+                    Reply::Done { rows, leaving } if rows.measurement.case == task.case => break Ok((rows, leaving)),
+                    Reply::Done { rows, .. } => {
+                        let case = rows.measurement.case;
+                        break Err(Cause::Protocol(format!("rows of {} in {} of {}", case.algorithm, case.layer, case.suite)));
+                    }
+                    Reply::Panicked(message) => break Err(Cause::Panicked(message)),
+                    other @ (Reply::Hello(_) | Reply::Refused(_)) => {
+                        break Err(Cause::Protocol(format!("{} in the middle of a case", other.name())));
+                    }
+                }
+            }
+        });
+        match cause {
+            Ok((rows, leaving)) => {
+                if leaving {
+                    self.link.leave();
+                }
+                Ok(*rows)
+            }
+            Err(cause) => Err(self.link.death(cause, phase)),
+        }
+    }
+}

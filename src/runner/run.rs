@@ -1,0 +1,223 @@
+//! A run from the first worker to the last row.
+
+use super::budget::Budget;
+use super::error::same_device;
+use super::observer::{Counts, Event, Observer};
+use super::process::{Death, WorkerProcess};
+use super::protocol::{Hello, Phase, Task};
+use super::schedule::{Planned, Request, schedule};
+use super::{Prediction, RunnerError, Selection, SinkError};
+use crate::algorithm::Algorithm;
+use crate::record::{Cache, CaseKey, CaseRows, Status};
+use crate::suite::Suite;
+use crate::units::Bytes;
+use std::collections::HashSet;
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Workers in a row that may fail to start.
+const START_ATTEMPTS: u32 = 3;
+/// How long a device that was lost is left alone before it is opened again.
+const START_PAUSE: Duration = Duration::from_millis(500);
+
+/// How cases are run.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Algorithms and variants wanted.
+    pub selection: Selection,
+    /// Whether executions find their inputs in the caches: one or both.
+    pub caches: Vec<Cache>,
+    /// Seed of the inputs.
+    pub seed: u64,
+    /// The most computation bytes a case may need; none is no limit.
+    pub workspace_limit: Option<Bytes>,
+    /// Measuring time of the whole run; none is no limit.
+    pub time_budget: Option<Duration>,
+    /// The most measuring time of one case.
+    pub case_budget: Duration,
+    /// The most one case may take from start to row, all phases together.
+    pub timeout: Duration,
+    /// The most a worker may take to open its device.
+    pub start_timeout: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            selection: Selection::all(),
+            caches: vec![Cache::Hot],
+            seed: 0,
+            workspace_limit: None,
+            time_budget: None,
+            case_budget: Duration::from_secs(2),
+            timeout: Duration::from_secs(120),
+            start_timeout: Duration::from_secs(60),
+        }
+    }
+}
+
+/// What is run, and by whom.
+#[derive(Clone, Copy)]
+pub struct Job<'a> {
+    /// The problems.
+    pub suites: &'a [Suite],
+    /// The algorithms there are.
+    pub algorithms: &'a [&'a dyn Algorithm],
+    /// How.
+    pub settings: &'a Settings,
+    /// Makes the command of a worker: a process that ends up in [`super::serve_stdio`].
+    pub worker: &'a dyn Fn() -> Command,
+}
+
+/// Where rows go. An error ends the run; what was written before stays.
+pub trait Sink {
+    /// Called once, when the device is known and the schedule is made. Returns the cases that an earlier run has recorded:
+    /// they are not run again.
+    ///
+    /// # Errors
+    /// When there is no place to write to.
+    fn open(&mut self, hello: &Hello) -> Result<HashSet<CaseKey>, SinkError>;
+
+    /// Takes the rows of a case that has ended.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    fn append(&mut self, rows: &CaseRows) -> Result<(), SinkError>;
+}
+
+/// Runs every case of a job that the sink does not have yet; returns how they ended. A case that fails is a row, not an error.
+///
+/// # Errors
+/// [`RunnerError`] for what concerns the run as a whole: a selection without cases, a device that cannot be opened or
+/// changes, workers that do not start, a sink that fails.
+pub fn run(job: &Job<'_>, sink: &mut dyn Sink, observers: &mut [&mut dyn Observer]) -> Result<Counts, RunnerError> {
+    let mut watch = Watch(observers);
+    let mut workers = Workers::start(job, &mut watch)?;
+    let settings = job.settings;
+    let planned = schedule(&Request {
+        suites: job.suites,
+        algorithms: job.algorithms,
+        selection: &settings.selection,
+        limits: &workers.hello.limits,
+        caches: &settings.caches,
+        workspace_limit: settings.workspace_limit,
+    })?;
+    let recorded = sink.open(&workers.hello).map_err(RunnerError::Sink)?;
+    let known = planned.len();
+    let planned: Vec<Planned> = planned.into_iter().filter(|p| !recorded.contains(p.case())).collect();
+    let total = planned.len();
+    watch.tell(&Event::Started { total, recorded: known - total, hello: &workers.hello });
+
+    let mut counts = Counts::default();
+    let mut budget = Budget::new(settings.time_budget, settings.case_budget);
+    let mut to_run = planned.iter().filter(|p| matches!(p, Planned::Run(_))).count();
+    for (index, planned) in planned.into_iter().enumerate() {
+        let rows = match planned {
+            Planned::Row(rows) => rows,
+            Planned::Run(prediction) => {
+                let share = budget.share(to_run);
+                to_run -= 1;
+                match share {
+                    Err(total) => prediction.rows(Status::Skipped, format!("time budget of {} s spent", total.as_secs_f64())),
+                    Ok(share) => {
+                        watch.tell(&Event::CaseStarted { index, total, case: &prediction.case });
+                        let task = Task { case: prediction.case.clone(), seed: settings.seed, budget: share };
+                        let (rows, measuring) = workers.run(&task, &prediction, &mut watch)?;
+                        budget.spend(measuring);
+                        rows
+                    }
+                }
+            }
+        };
+        sink.append(&rows).map_err(RunnerError::Sink)?;
+        counts.add(rows.measurement.status);
+        watch.tell(&Event::CaseEnded { index, total, rows: &rows });
+    }
+    watch.tell(&Event::Finished { counts: &counts });
+    Ok(counts)
+}
+
+struct Watch<'a, 'b>(&'a mut [&'b mut dyn Observer]);
+
+impl Watch<'_, '_> {
+    fn tell(&mut self, event: &Event<'_>) {
+        for observer in self.0.iter_mut() {
+            observer.event(event);
+        }
+    }
+}
+
+/// The current worker and the means to get the next one.
+struct Workers<'a> {
+    job: &'a Job<'a>,
+    hello: Hello,
+    current: WorkerProcess,
+}
+
+impl<'a> Workers<'a> {
+    /// The first worker. One that refuses has no device to offer: that is final.
+    fn start(job: &'a Job<'a>, watch: &mut Watch<'_, '_>) -> Result<Self, RunnerError> {
+        let current = spawn(job, watch, |error| matches!(error, RunnerError::StartUp(_)))?;
+        Ok(Self { job, hello: current.hello().clone(), current })
+    }
+
+    /// A worker in the place of one that has ended. The device was there before: one that cannot be opened may come back.
+    fn replace(&mut self, watch: &mut Watch<'_, '_>) -> Result<(), RunnerError> {
+        let fresh = spawn(self.job, watch, |error| matches!(error, RunnerError::StartUp(_) | RunnerError::Refused(_)))?;
+        same_device((&self.hello.identity, &self.hello.limits), fresh.hello())?;
+        self.current = fresh;
+        Ok(())
+    }
+
+    /// Runs a case to its rows, and says how long it measured.
+    fn run(&mut self, task: &Task, prediction: &Prediction, watch: &mut Watch<'_, '_>) -> Result<(CaseRows, Duration), RunnerError> {
+        let case = &task.case;
+        let mut second_try = false;
+        loop {
+            if !self.current.is_running() {
+                self.replace(watch)?;
+            }
+            let mut measuring: Option<Instant> = None;
+            let ended = self.current.run(task, self.job.settings.timeout, &mut |phase| {
+                if phase == Phase::Measuring {
+                    measuring.get_or_insert_with(Instant::now);
+                }
+                watch.tell(&Event::Phase { case, phase });
+            });
+            let spent = measuring.map_or(Duration::ZERO, |since| since.elapsed());
+            match ended {
+                Ok(rows) => return Ok((rows, spent)),
+                // It died of an earlier case, after that one's rows: not this case's fault. Twice is no coincidence.
+                Err(death @ Death { phase: None, .. }) if !second_try => {
+                    watch.tell(&Event::WorkerDied { case: None, death: &death });
+                    second_try = true;
+                }
+                Err(death) => {
+                    watch.tell(&Event::WorkerDied { case: Some(case), death: &death });
+                    return Ok((prediction.rows(death.status(), death.to_string()), spent));
+                }
+            }
+        }
+    }
+}
+
+/// A worker, after a few attempts if `passing` says of an error that it may pass.
+fn spawn(job: &Job<'_>, watch: &mut Watch<'_, '_>, passing: fn(&RunnerError) -> bool) -> Result<WorkerProcess, RunnerError> {
+    let mut attempts = 0;
+    loop {
+        let error = match WorkerProcess::spawn((job.worker)(), job.settings.start_timeout) {
+            Ok(worker) => return Ok(worker),
+            Err(error) if passing(&error) => error,
+            Err(error) => return Err(error),
+        };
+        if let RunnerError::StartUp(death) = &error {
+            watch.tell(&Event::WorkerDied { case: None, death });
+        }
+        attempts += 1;
+        if attempts == START_ATTEMPTS {
+            return Err(RunnerError::StartUps { attempts, last: Box::new(error) });
+        }
+        thread::sleep(START_PAUSE);
+    }
+}

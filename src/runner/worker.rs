@@ -1,0 +1,110 @@
+//! The worker's side: takes tasks, has them executed, replies.
+
+use super::RunnerError;
+use super::protocol::{Hello, Phase, Reply, Task};
+use crate::record::CaseRows;
+use std::any::Any;
+use std::io::{self, BufRead, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+/// How long a worker whose parent is gone may go on.
+const ORPHAN_GRACE: Duration = Duration::from_secs(2);
+
+/// Runs cases on an open device.
+pub trait Execute {
+    /// Who the device is.
+    fn hello(&self) -> Hello;
+
+    /// Runs a case to its row, whatever becomes of it. Calls back as each phase begins; [`Phase::Preparing`] is already
+    /// announced.
+    ///
+    /// # Panics
+    /// May: a panic costs the case its numbers and the worker its life, not the run.
+    fn execute(&mut self, task: &Task, phase: &mut dyn FnMut(Phase)) -> Execution;
+}
+
+/// How a case ended in the worker.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Execution {
+    /// Its rows; their case is the task's.
+    pub rows: CaseRows,
+    /// Whether the device can no longer be trusted; the next case gets a fresh worker then.
+    pub device_lost: bool,
+}
+
+/// Says hello, then runs the tasks of `input`, one a line, until it ends, the device is lost or a case panics.
+///
+/// # Errors
+/// [`RunnerError::Pipe`] when either end is gone, [`RunnerError::Task`] for a line that is not a task.
+pub fn serve(execute: &mut dyn Execute, input: impl BufRead, output: impl Write) -> Result<(), RunnerError> {
+    serve_lines(execute, input.lines(), output)
+}
+
+/// Serves on the standard streams of this process. When the parent goes away the process ends soon after, even in the middle
+/// of a case that never does.
+///
+/// # Errors
+/// As [`serve`].
+pub fn serve_stdio(execute: &mut dyn Execute) -> Result<(), RunnerError> {
+    let (sender, lines) = mpsc::channel();
+    thread::spawn(move || {
+        for line in io::stdin().lines() {
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+        drop(sender);
+        thread::sleep(ORPHAN_GRACE);
+        std::process::exit(1);
+    });
+    serve_lines(execute, lines.iter(), io::stdout())
+}
+
+/// Tells the parent why there is no device to serve with.
+///
+/// # Errors
+/// [`RunnerError::Pipe`] when the parent is gone.
+pub fn refuse(mut output: impl Write, reason: &str) -> Result<(), RunnerError> {
+    Ok(Reply::Refused(reason.to_owned()).write(&mut output)?)
+}
+
+fn serve_lines(
+    execute: &mut dyn Execute,
+    lines: impl Iterator<Item = io::Result<String>>,
+    mut output: impl Write,
+) -> Result<(), RunnerError> {
+    Reply::Hello(execute.hello()).write(&mut output)?;
+    for (index, line) in lines.enumerate() {
+        let task: Task = serde_json::from_str(&line?).map_err(|source| RunnerError::Task { line: index + 1, source })?;
+        Reply::Phase(Phase::Preparing).write(&mut output)?;
+        let mut broken = None;
+        let mut announce = |phase| {
+            if let Err(error) = Reply::Phase(phase).write(&mut output) {
+                broken.get_or_insert(error);
+            }
+        };
+        // What a panic leaves half done is not looked at again: the worker ends.
+        let ended = catch_unwind(AssertUnwindSafe(|| execute.execute(&task, &mut announce)));
+        if let Some(error) = broken {
+            return Err(error.into());
+        }
+        let (reply, leaving) = match ended {
+            Ok(Execution { rows, device_lost }) => (Reply::Done { rows: Box::new(rows), leaving: device_lost }, device_lost),
+            Err(panic) => (Reply::Panicked(message(panic.as_ref()).to_owned()), true),
+        };
+        reply.write(&mut output)?;
+        if leaving {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// What a panic said; `panic!` carries one of two types.
+fn message(panic: &(dyn Any + Send)) -> &str {
+    let owned = || panic.downcast_ref::<String>().map(String::as_str);
+    panic.downcast_ref::<&str>().copied().or_else(owned).unwrap_or("no message")
+}

@@ -1,0 +1,190 @@
+//! Every algorithm and variant on a device against the f64 reference: named odd shapes, random ones, a device cut small.
+
+#[path = "common/device.rs"]
+mod device;
+
+use convledger::algorithm::{ALGORITHMS, Algorithm, Variant, add_bias, find};
+use convledger::conv::{Axis, Conv, ConvSpec};
+use convledger::device::{Clock, Gpu, Loaded};
+use convledger::plan::{BufferId, Limits, Plan, Role, Unsupported};
+use convledger::verify::{Expectation, Inputs, tolerance};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+
+/// Runs one case from poisoned buffers and says what is wrong with its output, if anything.
+fn verify(gpu: &Gpu, conv: &Conv, algorithm: &dyn Algorithm, variant: &Variant, limits: &Limits, seed: u64) -> Result<bool, String> {
+    let name = format!("{} of {conv}, seed {seed}", variant.qualify(algorithm.id()));
+    let plan = match algorithm.plan(conv, variant, limits) {
+        Ok(plan) => plan,
+        Err(Unsupported::Problem(_) | Unsupported::Limit { .. }) => return Ok(false),
+        Err(error) => return Err(format!("{name}: {error}")),
+    };
+    let inputs = Inputs::random(conv, seed);
+    let loaded = Loaded::new(gpu, plan, 1).map_err(|error| format!("{name}: {error}"))?;
+    let run = || {
+        loaded.upload(Plan::INPUT, &inputs.input)?;
+        loaded.upload(Plan::WEIGHTS, &inputs.weights)?;
+        loaded.poison()?;
+        loaded.execute(1, Clock::Host)?;
+        loaded.download(Plan::OUTPUT)
+    };
+    let output = run().map_err(|error| format!("{name}: {error}"))?;
+    let comparison = Expectation::new(conv, &inputs, seed).compare(&output);
+    comparison.verdict(tolerance(conv, algorithm.amplification(conv))).map_err(|error| format!("{name}: {error}"))?;
+    Ok(true)
+}
+
+fn verify_all(gpu: &Gpu, conv: &Conv, limits: &Limits, seed: u64) -> Result<usize, String> {
+    let mut verified = 0;
+    for algorithm in ALGORITHMS {
+        for variant in algorithm.variants(conv, limits) {
+            verified += usize::from(verify(gpu, conv, *algorithm, &variant, limits, seed)?);
+        }
+    }
+    Ok(verified)
+}
+
+/// Shapes that break kernels: odd sizes, edges, groups, every rank.
+const SHAPES: [&str; 20] = [
+    "n1c1h1w1_k1r1s1",
+    "n1c64h14w14_k64r3s3_p1",
+    "n2c3h17w19_k5r3s3_p1",
+    "n3c5h7w9_k7r3s3_p2:0x0:1",
+    "n1c4h12w12_k8r3s3",
+    "n1c3h31w29_k16r7s7_s2_p3",
+    "n2c8h9w9_k8r3s3_p1_g8",
+    "n1c6h10w11_k4r3s3_p1_g2",
+    "n1c4h16w16_k4r3s3_p2_d2",
+    "n1c5h8w8_k3r5s2_s2x3_p2x1_d1x2",
+    "n2c8h1w1_k8r2s2_p1:15",
+    "n1c7h13w13_k33r1s1",
+    "n2c16w50_k24s5_s2_p2",
+    "n1c768w64_k96s16_p8_g16",
+    "n1c4d5h6w7_k6t3r3s3_p1",
+    "n1c2d4h9w9_k3t2r4s4_s1x2x2_p0x1x2",
+    "n1c8h19w28_k3r19s28",
+    "n1c20h5w33_k17r3s3_p1",
+    "n4c2h2w2_k2r1s1_s2",
+    "n1c130h6w6_k70r3s3_p1",
+];
+
+#[test]
+fn odd_shapes_are_right() {
+    let gpu = device::open();
+    for shape in SHAPES {
+        let conv: Conv = shape.parse().expect(shape);
+        let verified = verify_all(&gpu, &conv, &gpu.limits, 7).unwrap_or_else(|error| panic!("{error}"));
+        assert!(verified >= 2, "{shape}: only {verified} cases ran");
+    }
+}
+
+/// A device whose bindings and dispatches are so small that batches are cut into windows and dispatches into two dimensions.
+#[test]
+fn a_small_device_gets_the_same_results() {
+    let gpu = device::open();
+    let small = Limits { max_storage_binding_bytes: 20_000, max_workgroups: 13, ..gpu.limits.clone() };
+    let mut verified = 0;
+    for shape in ["n5c3h17w19_k5r3s3_p1", "n3c8h9w9_k8r3s3_p1_g8", "n4c6w101_k5s3_s2", "n3c2d4h5w6_k3t2r3s3_p1", "n2c9h16w16_k4r3s3_p1"] {
+        let conv: Conv = shape.parse().expect(shape);
+        verified += verify_all(&gpu, &conv, &small, 11).unwrap_or_else(|error| panic!("{error}"));
+    }
+    assert!(verified >= 15, "only {verified} cases fit the small device");
+}
+
+#[test]
+fn every_tile_of_the_product_is_right() {
+    // Sizes around the register and workgroup tiles' edges, for both classes' tiles.
+    let gpu = device::open();
+    for class in [convledger::plan::DeviceClass::Software, convledger::plan::DeviceClass::Discrete] {
+        let limits = Limits { class, ..gpu.limits.clone() };
+        for (c, k, h, w) in [(1, 1, 1, 3), (3, 15, 4, 4), (4, 16, 8, 8), (5, 17, 7, 9), (8, 33, 5, 13), (31, 2, 3, 21), (32, 128, 4, 16)] {
+            let conv: Conv = format!("n2c{c}h{h}w{w}_k{k}r1s1").parse().expect("key");
+            verify(&gpu, &conv, find("im2col").expect("im2col"), &Variant::word("batch"), &limits, 3)
+                .unwrap_or_else(|error| panic!("{error}"));
+        }
+    }
+}
+
+fn conv() -> impl Strategy<Value = Conv> {
+    let axis = (1_u64..14, 1_u64..5, 1_u64..3, 0_u64..3, 0_u64..3, 1_u64..3).prop_map(|(size, kernel, stride, before, after, dilation)| {
+        Axis::new(size, kernel).stride(stride).pad(before, after).dilation(dilation)
+    });
+    // Half of them such that Winograd applies.
+    let plain = (1_u64..20, 1_u64..20, 0_u64..3).prop_map(|(h, w, p)| vec![Axis::new(h, 3).pad(p, p), Axis::new(w, 3).pad(p, p)]);
+    let axes = prop_oneof![prop::collection::vec(axis, 1..=3), plain];
+    (1_u64..4, 1_u64..12, 1_u64..20, 1_u64..4, axes)
+        .prop_map(|(batch, cg, kg, groups, axes)| ConvSpec::new(batch, cg * groups, kg * groups, &axes).groups(groups))
+        .prop_filter_map("kernel larger than input", |spec| spec.build().ok())
+}
+
+#[test]
+fn random_convolutions_are_right() {
+    let gpu = device::open();
+    let mut runner = TestRunner::new(Config { cases: 60, ..Config::default() });
+    runner
+        .run(&(conv(), any::<u64>()), |(conv, seed)| {
+            verify_all(&gpu, &conv, &gpu.limits, seed).map_err(TestCaseError::fail)?;
+            Ok(())
+        })
+        .unwrap_or_else(|error| panic!("{error}"));
+}
+
+#[test]
+fn bias_is_added_once_to_every_output() {
+    let gpu = device::open();
+    let conv: Conv = "n2c3h9w7_k5r3s3_p1".parse().expect("key");
+    let algorithm = find("im2col").expect("im2col");
+    let plan = algorithm.plan(&conv, &Variant::word("image"), &gpu.limits).expect("supported");
+    let plan = add_bias(plan, &conv, &gpu.limits).expect("fits");
+    let bias_id = BufferId(plan.buffers.iter().position(|b| b.role == Role::Bias).expect("bias"));
+    let inputs = Inputs::random(&conv, 5);
+    let bias = [1.5_f32, -2.0, 0.25, 100.0, -0.125];
+    let loaded = Loaded::new(&gpu, plan, 1).expect("loads");
+    loaded.upload(Plan::INPUT, &inputs.input).expect("upload");
+    loaded.upload(Plan::WEIGHTS, &inputs.weights).expect("upload");
+    loaded.upload(bias_id, &bias).expect("upload");
+    for _ in 0..2 {
+        loaded.poison().expect("poison");
+        loaded.execute(1, Clock::Host).expect("execute");
+        let output = loaded.download(Plan::OUTPUT).expect("download");
+        let expected = convledger::reference::whole(&conv, &inputs.input, &inputs.weights);
+        let points = usize::try_from(conv.output_points()).expect("small");
+        for (i, (value, expected)) in output.iter().zip(&expected).enumerate() {
+            let expected = expected + f64::from(bias[i / points % 5]);
+            assert!((f64::from(*value) - expected).abs() < 1e-4 * expected.abs().max(1.0), "output {i}: {value}, expected {expected}");
+        }
+    }
+}
+
+#[test]
+fn poison_reaches_every_output_and_workspace() {
+    let gpu = device::open();
+    let conv: Conv = "n1c4h8w8_k4r3s3_p1".parse().expect("key");
+    let plan = find("winograd_f4").expect("winograd_f4").plan(&conv, &Variant::word("batch"), &gpu.limits).expect("supported");
+    let workspaces: Vec<BufferId> = (0..plan.buffers.len()).map(BufferId).filter(|&id| plan.buffer(id).role == Role::Workspace).collect();
+    let loaded = Loaded::new(&gpu, plan, 1).expect("loads");
+    loaded.poison().expect("poison");
+    assert_eq!(workspaces.len(), 3);
+    for id in workspaces.into_iter().chain([Plan::OUTPUT]) {
+        assert!(loaded.download(id).expect("download").iter().all(|x| x.is_nan()), "{}", loaded.plan().buffer(id).name);
+    }
+}
+
+#[test]
+fn buffers_take_what_the_plan_says() {
+    let gpu = device::open();
+    let conv: Conv = "n1c5h13w11_k6r3s3_p1".parse().expect("key");
+    for algorithm in ALGORITHMS {
+        for variant in algorithm.variants(&conv, &gpu.limits) {
+            let plan = algorithm.plan(&conv, &variant, &gpu.limits).expect("supported");
+            let predicted: Vec<_> = plan.buffers.iter().map(convledger::plan::Buffer::bytes).collect();
+            let loaded = Loaded::new(&gpu, plan, 1).expect("loads");
+            for (account, predicted) in loaded.accounts().iter().zip(&predicted) {
+                assert_eq!(account.requested, *predicted);
+                if gpu.identity.backend == "vulkan" {
+                    assert!(account.allocated.expect("Vulkan tells") >= *predicted, "{account:?}");
+                }
+            }
+        }
+    }
+}
