@@ -1,4 +1,4 @@
-//! Embeds every `.wgsl` file below `shaders/` in the binary: writes a slice of (name, text) that `src/shader/library.rs` includes.
+//! Embeds every `.wgsl` file below `shaders/` in the binary: writes an array of (name, text) that `src/shader/library.rs` includes.
 //! A new shader file needs no line anywhere: cargo watches the whole folder.
 
 use std::fmt::Write as _;
@@ -13,13 +13,13 @@ fn main() -> io::Result<()> {
     let mut names = Vec::new();
     collect(&root, "", &mut names)?;
     names.sort();
-    let mut slice = String::from("&[\n");
+    let mut array = String::from("[\n");
     for name in &names {
         let path = root.join(name);
-        writeln!(slice, "    ({name:?}, include_str!({:?})),", path.display().to_string()).map_err(io::Error::other)?;
+        writeln!(array, "    ({name:?}, include_str!({:?})),", path.display().to_string()).map_err(io::Error::other)?;
     }
-    slice.push_str("]\n");
-    fs::write(variable("OUT_DIR")?.join("shaders.rs"), slice)
+    array.push_str("]\n");
+    fs::write(variable("OUT_DIR")?.join("shaders.rs"), array)
 }
 
 /// Names of the WGSL files below `folder`, with `/` between folders on every system.

@@ -27,8 +27,7 @@ pub struct Library {
 impl Library {
     /// The files below `shaders/`, as they were when the binary was built.
     pub fn builtin() -> &'static Self {
-        static BUILTIN: LazyLock<Library> =
-            LazyLock::new(|| Library::new(include!(concat!(env!("OUT_DIR"), "/shaders.rs")).iter().copied()));
+        static BUILTIN: LazyLock<Library> = LazyLock::new(|| Library::new(include!(concat!(env!("OUT_DIR"), "/shaders.rs"))));
         &BUILTIN
     }
 

@@ -56,7 +56,7 @@ const TOTAL = ${total // 4};
         ("word", Constant::Word("f32".into())),
         ("matrix", Constant::Matrix(matrix)),
     ];
-    let composed = compose_files(&[("main.wgsl", main)], &kernel(&constants)).unwrap();
+    let composed = compose_files(&[("main.wgsl", main)], &kernel(&constants)).expect("composes");
     let expected = "\
 const A = 9;
 const B = f32(1.0);
@@ -71,7 +71,7 @@ const TOTAL = 4;
 fn f16_is_enabled_before_anything_else() {
     let half = Kernel { element: ElementType::F16, ..kernel(&[]) };
     let main = "const HALF: ${element} = 1.0;\n";
-    let composed = compose_files(&[("main.wgsl", main)], &half).unwrap();
+    let composed = compose_files(&[("main.wgsl", main)], &half).expect("composes");
     assert_eq!(listing(&composed), ["- enable f16;", "main.wgsl:1 const HALF: f16 = 1.0;"]);
 }
 
@@ -85,10 +85,10 @@ fn f16_stays_out_of_f32_kernels() {
 
 #[test]
 fn the_problem_struct_follows_the_kernel() {
-    let problem = Library::builtin().files().find(|(name, _)| *name == "common/problem.wgsl").unwrap().1;
+    let problem = Library::builtin().files().find(|(name, _)| *name == "common/problem.wgsl").expect("is there").1;
     let main = "//% include \"common/problem.wgsl\"\n@compute @workgroup_size(1) fn main() { _ = problem.width; }\n";
     let fields = Kernel { problem_fields: vec!["height".into(), "width".into()], ..kernel(&[]) };
-    let composed = compose_files(&[("main.wgsl", main), ("common/problem.wgsl", problem)], &fields).unwrap();
+    let composed = compose_files(&[("main.wgsl", main), ("common/problem.wgsl", problem)], &fields).expect("composes");
     let text: Vec<&str> = composed.source.lines().filter(|line| !line.starts_with("//")).collect();
     let expected = [
         "struct Problem {",
@@ -125,7 +125,7 @@ fn f(x: f32) -> f32 {
 ";
     let shared = "// shared\nconst unit = 1.0;";
     let files = [("main.wgsl", main), ("common/macros.wgsl", macros), ("common/shared.wgsl", shared)];
-    let composed = compose_files(&files, &kernel(&[])).unwrap();
+    let composed = compose_files(&files, &kernel(&[])).expect("composes");
     let expected = [
         "main.wgsl:1 /* A comment",
         "main.wgsl:2 of several lines. */",
@@ -154,7 +154,7 @@ fn f(x: f32) -> f32 {
 fn imported_macros_see_the_constants() {
     let main = "//% from \"m.wgsl\" import line\n${line()}";
     let macros = "//% macro line()\nconst A = ${size};\n//% endmacro\n";
-    let composed = compose_files(&[("main.wgsl", main), ("m.wgsl", macros)], &kernel(&[("size", Constant::Size(3))])).unwrap();
+    let composed = compose_files(&[("main.wgsl", main), ("m.wgsl", macros)], &kernel(&[("size", Constant::Size(3))])).expect("composes");
     assert_eq!(composed.source.trim(), "const A = 3;");
 }
 
@@ -201,7 +201,7 @@ fn include_cycle_shows_the_way() {
 #[test]
 fn including_a_file_twice_is_no_cycle() {
     let main = "//% include \"a.wgsl\"\n//% include \"a.wgsl\"\nconst A = 1;\n";
-    compose_files(&[("main.wgsl", main), ("a.wgsl", "// nothing\n")], &kernel(&[])).unwrap();
+    compose_files(&[("main.wgsl", main), ("a.wgsl", "// nothing\n")], &kernel(&[])).expect("composes");
 }
 
 #[test]
