@@ -235,3 +235,17 @@ pub struct SampleRow {
     /// Whether the summary set it aside as an outlier.
     pub outlier: bool,
 }
+
+/// All rows of one case; also what a worker process hands to its parent, as JSON. Numbers survive both ways exactly; only
+/// one that is not finite becomes `None`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CaseRows {
+    /// What became of the case.
+    pub measurement: Measurement,
+    /// Its buffers.
+    pub ledger: Vec<LedgerRow>,
+    /// Its stages.
+    pub steps: Vec<StepRow>,
+    /// Its samples, in the order taken.
+    pub samples: Vec<SampleRow>,
+}
