@@ -11,7 +11,7 @@
 
 mod budget;
 mod error;
-//mod files;
+mod files;
 mod observer;
 mod predict;
 mod process;
@@ -22,7 +22,7 @@ mod selection;
 mod worker;
 
 pub use error::{RunnerError, SinkError};
-//pub use files::Files;
+pub use files::Files;
 pub use observer::{Counts, Event, Observer};
 pub use predict::{Prediction, ledger_rows, predict};
 pub use process::{Cause, Death, WorkerProcess};
