@@ -32,6 +32,7 @@ impl Pipelines {
 fn compile(gpu: &Gpu, step: &Step) -> Result<Pipeline, DeviceError> {
     let kernel = &step.kernel;
     let composed = shader::compose(kernel)?;
+    shader::check(&composed, step)?;
     let entry = |binding: usize, ty| wgpu::BindGroupLayoutEntry {
         binding: u32::try_from(binding).unwrap_or(u32::MAX),
         visibility: wgpu::ShaderStages::COMPUTE,
@@ -42,12 +43,7 @@ fn compile(gpu: &Gpu, step: &Step) -> Result<Pipeline, DeviceError> {
     for (i, binding) in step.bindings.iter().enumerate() {
         entries.push(entry(i + 1, wgpu::BufferBindingType::Storage { read_only: !binding.writes }));
     }
-    let mut constants: Vec<(&str, f64)> = kernel.overrides.iter().map(|(name, &value)| (name.as_str(), f64::from(value))).collect();
-    for (name, &size) in ["workgroup_x", "workgroup_y", "workgroup_z"].iter().zip(&kernel.workgroup) {
-        if composed.source.contains(&format!("override {name}")) {
-            constants.push((name, f64::from(size)));
-        }
-    }
+    let constants = composed.override_values(kernel);
     let label = Some(kernel.shader.as_str());
     gpu.guarded(&format!("compiling shaders/{}.wgsl", kernel.shader), || {
         let source = wgpu::ShaderSource::Wgsl(composed.source.as_str().into());

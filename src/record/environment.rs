@@ -19,7 +19,7 @@ pub const SCHEMA_VERSION: u64 = 1;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// Time after which no further case is begun, in seconds.
+    /// Measuring time of the whole run, in seconds.
     pub time_budget_s: Option<f64>,
     /// Time after which a case is given up, in seconds.
     pub timeout_s: Option<f64>,

@@ -71,7 +71,7 @@ impl fmt::Display for Phase {
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
     /// The device is open; tasks may come.
-    Hello(Hello),
+    Hello(Box<Hello>),
     /// The device could not be opened; the worker ends.
     Refused(String),
     /// A phase of the case in flight begins.

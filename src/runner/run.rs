@@ -51,8 +51,8 @@ impl Default for Settings {
             workspace_limit: None,
             time_budget: None,
             case_budget: Duration::from_secs(1),
-            timeout: Duration::from_secs(120),
-            start_timeout: Duration::from_secs(60),
+            timeout: Duration::from_mins(5),
+            start_timeout: Duration::from_mins(1),
         }
     }
 }
@@ -114,7 +114,7 @@ pub fn run(job: &Job<'_>, sink: &mut dyn Sink, observers: &mut [&mut dyn Observe
     let mut to_run = planned.iter().filter(|p| matches!(p, Planned::Run(_))).count();
     for (index, planned) in planned.into_iter().enumerate() {
         let rows = match planned {
-            Planned::Row(rows) => rows,
+            Planned::Row(rows) => *rows,
             Planned::Run(prediction) => {
                 let share = budget.share(to_run);
                 to_run -= 1;

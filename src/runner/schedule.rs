@@ -14,9 +14,9 @@ use std::collections::HashSet;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Planned {
     /// To be run; what is predicted of it serves its row if its worker dies.
-    Run(Prediction),
+    Run(Box<Prediction>),
     /// Nothing to run; these are its rows.
-    Row(CaseRows),
+    Row(Box<CaseRows>),
 }
 
 impl Planned {
@@ -63,7 +63,8 @@ pub fn schedule(request: &Request<'_>) -> Result<Vec<Planned>, RunnerError> {
         }
     }
     if request.suites.iter().any(|s| !s.layers.is_empty()) {
-        request.selection.check(planned.iter().map(|p| (p.case(), p.stands_for_algorithm())))?;
+        let cases: Vec<_> = planned.iter().map(|p| (p.case(), p.stands_for_algorithm())).collect();
+        request.selection.check(&cases)?;
     }
     Ok(planned)
 }
@@ -105,7 +106,7 @@ impl Request<'_> {
             && problems.len() == cases.len()
         {
             let rows = Prediction::of_problem(key(Variant::none(), cache)).rows(Status::Unsupported, reason);
-            return vec![Planned::Row(rows)];
+            return vec![Planned::Row(Box::new(rows))];
         }
         cases
     }
@@ -122,9 +123,9 @@ impl Request<'_> {
                 (Some(needed), Some(limit)) if needed > limit => {
                     (Status::OverBudget, format!("workspace {needed} > workspace limit {limit}"))
                 }
-                _ => return Planned::Run(prediction),
+                _ => return Planned::Run(Box::new(prediction)),
             },
         };
-        Planned::Row(prediction.rows(status, reason))
+        Planned::Row(Box::new(prediction.rows(status, reason)))
     }
 }

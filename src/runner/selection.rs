@@ -78,10 +78,10 @@ impl Selection {
     ///
     /// # Errors
     /// [`RunnerError::NothingSelected`] names the first pattern without a case.
-    pub(super) fn check<'a>(&self, cases: impl Iterator<Item = (&'a CaseKey, bool)> + Clone) -> Result<(), RunnerError> {
+    pub(super) fn check(&self, cases: &[(&CaseKey, bool)]) -> Result<(), RunnerError> {
         let idle =
             |pattern: &&Pattern| {
-                !cases.clone().any(|(case, whole)| {
+                !cases.iter().any(|&(case, whole)| {
                     if whole { pattern.id.is_match(&case.algorithm) } else { pattern.matches(&case.algorithm, &case.variant) }
                 })
             };

@@ -76,7 +76,7 @@ fn serve_lines(
     lines: impl Iterator<Item = io::Result<String>>,
     mut output: impl Write,
 ) -> Result<(), RunnerError> {
-    Reply::Hello(execute.hello()).write(&mut output)?;
+    Reply::Hello(Box::new(execute.hello())).write(&mut output)?;
     for (index, line) in lines.enumerate() {
         let task: Task = serde_json::from_str(&line?).map_err(|source| RunnerError::Task { line: index + 1, source })?;
         Reply::Phase(Phase::Preparing).write(&mut output)?;

@@ -12,7 +12,7 @@ pub struct Death {
     pub cause: Cause,
     /// What it was doing with its case; none when it had not begun with one.
     pub phase: Option<Phase>,
-    /// The last lines it printed.
+    /// The last lines it printed, those to standard error after all others.
     pub last_words: Vec<String>,
 }
 
@@ -54,7 +54,9 @@ impl fmt::Display for Death {
             Some(phase) => write!(f, " while {phase}")?,
             None => write!(f, " before it began with a case")?,
         }
-        match (&self.cause, self.last_words.last()) {
+        // A panic that was not caught ends with a note on backtraces.
+        let telling = self.last_words.iter().rfind(|line| !line.starts_with("note: "));
+        match (&self.cause, telling) {
             (Cause::Panicked(message), _) => write!(f, ": {}", message.split_whitespace().collect::<Vec<_>>().join(" ")),
             (_, Some(line)) => write!(f, "; its last line: {line}"),
             (_, None) => Ok(()),

@@ -34,8 +34,10 @@ pub(super) struct Link {
     child: Option<Child>,
     stdin: Option<ChildStdin>,
     replies: Receiver<serde_json::Result<Reply>>,
-    /// What it printed last, apart from replies.
-    pub(super) tail: Tail,
+    /// What it printed to standard output last, apart from replies.
+    noise: Tail,
+    /// What it printed to standard error last.
+    complaints: Tail,
     /// Disconnected when its standard error is read to the end.
     stderr_open: Receiver<()>,
 }
@@ -44,21 +46,21 @@ impl Link {
     pub(super) fn open(mut command: Command) -> io::Result<Self> {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
         let stdin = child.stdin.take();
-        let tail = Tail::default();
+        let (noise, complaints) = (Tail::default(), Tail::default());
         let (sender, replies) = mpsc::channel();
         let (open, stderr_open) = mpsc::channel();
         if let Some(stdout) = child.stdout.take() {
-            let tail = tail.clone();
-            thread::spawn(move || listen(stdout, &tail, &sender));
+            let noise = noise.clone();
+            thread::spawn(move || listen(stdout, &noise, &sender));
         }
         if let Some(stderr) = child.stderr.take() {
-            let tail = tail.clone();
+            let complaints = complaints.clone();
             thread::spawn(move || {
                 let _open: Sender<()> = open;
-                each_line(stderr, LONGEST_NOISE, |line| tail.push(line));
+                each_line(stderr, LONGEST_NOISE, |line| complaints.push(line));
             });
         }
-        Ok(Self { child: Some(child), stdin, replies, tail, stderr_open })
+        Ok(Self { child: Some(child), stdin, replies, noise, complaints, stderr_open })
     }
 
     pub(super) fn is_running(&mut self) -> bool {
@@ -69,7 +71,10 @@ impl Link {
         running
     }
 
+    /// Sends a task and forgets what was printed before it.
     pub(super) fn send(&mut self, task: &Task) -> Result<(), Cause> {
+        self.noise.clear();
+        self.complaints.clear();
         let sent = serde_json::to_string(task).map_err(io::Error::from).and_then(|json| match &mut self.stdin {
             Some(stdin) => stdin.write_all(format!("{json}\n").as_bytes()).and_then(|()| stdin.flush()),
             None => Err(io::ErrorKind::BrokenPipe.into()),
@@ -99,7 +104,7 @@ impl Link {
     pub(super) fn death(&mut self, cause: Cause, phase: Option<Phase>) -> Death {
         let grace = if matches!(cause, Cause::Panicked(_)) { LEAVING } else { Duration::ZERO };
         self.end(grace);
-        Death { cause, phase, last_words: self.tail.lines() }
+        Death { cause, phase, last_words: [self.noise.lines(), self.complaints.lines()].concat() }
     }
 
     /// Ends the input, waits `grace` for the process to end, then kills it. Returns how it ended.
@@ -143,10 +148,10 @@ fn wait(child: &mut Child, patience: Duration) -> Option<String> {
 }
 
 /// Passes on replies and keeps the rest, to the end of the pipe even if nobody listens: a full pipe would block the worker.
-fn listen(stdout: impl Read, tail: &Tail, replies: &Sender<serde_json::Result<Reply>>) {
+fn listen(stdout: impl Read, noise: &Tail, replies: &Sender<serde_json::Result<Reply>>) {
     each_line(stdout, LONGEST_REPLY, |line| match Reply::read(line) {
         Some(reply) => drop(replies.send(reply)),
-        None => tail.push(line),
+        None => noise.push(line),
     });
 }
 
@@ -170,7 +175,7 @@ fn each_line(source: impl Read, longest: u64, mut take: impl FnMut(&str)) {
 
 /// The last lines that a process printed.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Tail(Arc<Mutex<VecDeque<String>>>);
+struct Tail(Arc<Mutex<VecDeque<String>>>);
 
 impl Tail {
     fn push(&self, line: &str) {
@@ -181,7 +186,7 @@ impl Tail {
         lines.push_back(line.chars().filter(|c| !c.is_control()).take(TAIL_CHARS).collect());
     }
 
-    pub(super) fn clear(&self) {
+    fn clear(&self) {
         self.lock().clear();
     }
 
@@ -201,8 +206,9 @@ mod tests {
     #[test]
     fn noise_is_kept_bounded() {
         let tail = Tail::default();
-        let long = "x".repeat(5000);
-        let text = (0..100).map(|i| format!("line {i}\x1b[0m\r\n\n")).collect::<String>() + &long;
+        let mut lines: Vec<_> = (0..100).map(|i| format!("line {i}\x1b[0m\r\n")).collect();
+        lines.push("x".repeat(5000));
+        let text = lines.join("\n");
         each_line(text.as_bytes(), LONGEST_NOISE, |line| tail.push(line));
         let lines = tail.lines();
         assert_eq!(lines.len(), TAIL_LINES);

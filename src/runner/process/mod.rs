@@ -29,7 +29,7 @@ impl WorkerProcess {
         let program = command.get_program().to_string_lossy().into_owned();
         let mut link = Link::open(command).map_err(|source| RunnerError::Spawn { program, source })?;
         let cause = match link.receive(timeout, Instant::now()) {
-            Ok(Reply::Hello(hello)) => return Ok(Self { link, hello }),
+            Ok(Reply::Hello(hello)) => return Ok(Self { link, hello: *hello }),
             Ok(Reply::Refused(reason)) => return Err(RunnerError::Refused(reason)),
             Ok(other) => Cause::Protocol(format!("{} instead of hello", other.name())),
             Err(cause) => cause,
@@ -56,7 +56,6 @@ impl WorkerProcess {
     pub fn run(&mut self, task: &Task, timeout: Duration, on_phase: &mut dyn FnMut(Phase)) -> Result<CaseRows, Death> {
         let started = Instant::now();
         let mut phase = None;
-        self.link.tail.clear();
         let cause = self.link.send(task).and_then(|()| {
             loop {
                 match self.link.receive(timeout, started)? {

@@ -81,7 +81,7 @@ fn names(replies: &[Reply]) -> Vec<&'static str> {
 fn a_worker_answers_every_task_and_ends_with_its_input() {
     let (result, replies) = serve_lines(&lines(&["one", "two"]), 1.0);
     result.expect("served");
-    assert_eq!(replies[0], Reply::Hello(hello()));
+    assert_eq!(replies[0], Reply::Hello(Box::new(hello())));
     assert_eq!(replies[1..3], [Reply::Phase(Phase::Preparing), Reply::Phase(Phase::Measuring)]);
     assert_eq!(names(&replies[3..]), ["rows", "a phase", "a phase", "rows"]);
     let Reply::Done { rows, leaving } = &replies[6] else { panic!("{:?}", replies[6]) };
