@@ -1,6 +1,8 @@
 // Direct convolution, one output per invocation: the definition, for every stride, padding, dilation, group and rank.
 //
-// Stage `direct`. Invocation i computes output element i of the images bound. Reads input and weights, writes output; no workspace.
+// Stage `direct`. A workgroup computes a stretch of points of one output plane (n,k), so that the weights are the same for its
+// invocations. Reads input and weights, writes output; no workspace. The taps of a small kernel are unrolled in the text (`unroll`,
+// with its extents `t`, `r`, `s`): what a loop costs to enter is more than what one tap takes.
 //% include "common/problem.wgsl"
 @group(0) @binding(1) var<storage, read> input: array<${element}>;
 @group(0) @binding(2) var<storage, read> weights: array<${element}>;
@@ -11,16 +13,19 @@ override workgroup_x: u32;
 
 @compute @workgroup_size(workgroup_x)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
-    let index = linear_invocation(group, lane);
-    if index >= problem.outputs {
+    let stretch = linear_group(group);
+    let plane = stretch / problem.stretches;
+    if plane >= problem.planes {
         return;
     }
-    let q = index % problem.q;
-    let p = (index / problem.q) % problem.p;
-    let o = (index / (problem.q * problem.p)) % problem.o;
-    let plane = index / (problem.q * problem.p * problem.o);
+    let own = (stretch % problem.stretches) * workgroup_x + lane;
+    // Invocations past the last point compute it again and do not store: no invocation leaves the others behind.
+    let point = min(own, problem.points - 1u);
     let k = plane % problem.k;
     let image = plane / problem.k;
+    let q = point % problem.q;
+    let p = (point / problem.q) % problem.p;
+    let o = point / (problem.q * problem.p);
 
     // An input coordinate in the padding wraps below zero and so compares as too large.
     let w0 = q * problem.stride_w - problem.pad_w;
@@ -32,11 +37,33 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     var sum = 0.0;
     for (var c = 0u; c < problem.group_c; c++) {
         let volume = (channel0 + c) * problem.d;
+//% if unroll
+//% for i in range(t)
+//% for j in range(r)
+        {
+            let d = d0 + ${i}u * problem.dilation_d;
+            let h = h0 + ${j}u * problem.dilation_h;
+            let inside = (d < problem.d) & (h < problem.h);
+            let row = problem.input_skip + ((volume + d) * problem.h + h) * problem.w;
+//% for k in range(s)
+            {
+                // A tap in the padding reads the first element and drops it, which is cheaper than a branch.
+                let w = w0 + ${k}u * problem.dilation_w;
+                let tap = inside & (w < problem.w);
+                let value = f32(input[select(problem.input_skip, row + w, tap)]);
+                sum += select(0.0, value, tap) * f32(weights[weight + ${(i * r + j) * s + k}u]);
+            }
+//% endfor
+        }
+//% endfor
+//% endfor
+        weight += ${t * r * s}u;
+//% else
         for (var t = 0u; t < problem.t; t++) {
             let d = d0 + t * problem.dilation_d;
             for (var r = 0u; r < problem.r; r++) {
                 let h = h0 + r * problem.dilation_h;
-                if d < problem.d && h < problem.h {
+                if (d < problem.d) & (h < problem.h) {
                     let row = problem.input_skip + ((volume + d) * problem.h + h) * problem.w;
                     for (var s = 0u; s < problem.s; s++) {
                         let w = w0 + s * problem.dilation_w;
@@ -48,6 +75,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
                 weight += problem.s;
             }
         }
+//% endif
     }
-    output[problem.output_skip + index] = ${element}(sum);
+    if own < problem.points {
+        output[problem.output_skip + plane * problem.points + point] = ${element}(sum);
+    }
 }

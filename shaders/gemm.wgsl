@@ -59,8 +59,9 @@ fn c_base() -> u32 {
 @compute @workgroup_size(workgroup_x, workgroup_y)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) lane: vec3<u32>) {
     let tile = linear_group(group);
-    let tile_n = tile % problem.tiles_n;
-    let tile_m = (tile / problem.tiles_n) % problem.tiles_m;
+    // Row tiles of the same columns follow each other: the panel of B they share stays in the cache.
+    let tile_m = tile % problem.tiles_m;
+    let tile_n = (tile / problem.tiles_m) % problem.tiles_n;
     matrix = tile / (problem.tiles_n * problem.tiles_m);
     if matrix >= problem.batch {
         return;

@@ -1,12 +1,15 @@
 //! `direct`: the definition, one output per invocation. No workspace; every problem.
 
-use super::build::{StepBuilder, images_per_step, pieces};
+use super::build::{StepBuilder, images_per_step, pieces, word};
 use super::tuning::Tuning;
 use super::{Algorithm, Variant, geometry};
 use crate::conv::{Conv, ElementType};
 use crate::ledger;
-use crate::plan::{Limits, Plan, Unsupported};
+use crate::plan::{Constant, Limits, Plan, Unsupported};
 use crate::units::Bytes;
+
+/// Kernels of up to so many taps are unrolled in the shader's text.
+const UNROLLED_TAPS: u64 = 64;
 
 /// The direct method.
 pub struct Direct;
@@ -42,7 +45,9 @@ impl Algorithm for Direct {
 
     fn plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported> {
         self.workspace(conv, variant)?;
-        let lanes = Tuning::of(limits).lanes;
+        let points = conv.output_points();
+        let lanes = Tuning::of(limits).lanes_for(points);
+        let stretches = points.div_ceil(lanes.into());
         let mut plan = Plan::new(conv);
         plan.tuning = format!("lanes {lanes}");
         let (input_image, output_image) = (conv.channels_in() * conv.input_points(), conv.channels_out() * conv.output_points());
@@ -51,13 +56,23 @@ impl Algorithm for Direct {
         for (image, images) in pieces(conv.batch(), piece) {
             let input = plan.window(Plan::INPUT, image * input_image, images * input_image, limits);
             let output = plan.window(Plan::OUTPUT, image * output_image, images * output_image, limits);
+            let planes = images * conv.channels_out();
             let part = conv.with_batch(images).map_or(*conv, |c| c);
+            let [t, r, s] = conv.axes_3d().map(|axis| axis.kernel);
+            let unroll = conv.taps() <= UNROLLED_TAPS;
+            let size = |extent| word("kernel extent", if unroll { extent } else { 0 }).map(Constant::Size);
             let step = StepBuilder::new("direct", "direct", ElementType::F32)
+                .constant("unroll", Constant::Flag(unroll))
+                .constant("t", size(t)?)
+                .constant("r", size(r)?)
+                .constant("s", size(s)?)
                 .bind(input.0)
                 .bind(plan.whole(Plan::WEIGHTS))
                 .bind(output.0.write())
                 .problem(&[
-                    ("outputs", images * output_image),
+                    ("planes", planes),
+                    ("points", points),
+                    ("stretches", stretches),
                     ("input_skip", input.1.into()),
                     ("output_skip", output.1.into()),
                     ("c", conv.channels_in()),
@@ -67,7 +82,7 @@ impl Algorithm for Direct {
                 ])?
                 .problem(&geometry(conv))?
                 .cost(ledger::operations(&part).0, ledger::least_traffic(&part).0)
-                .linear(images * output_image, lanes, limits)?;
+                .tiled(planes * stretches, [lanes, 1, 1], limits)?;
             plan.steps.push(step);
         }
         plan.finish(limits)

@@ -8,8 +8,11 @@ use super::gemm::{Matrix, Product};
 use super::tuning::Tuning;
 use super::{Algorithm, Variant, geometry};
 use crate::conv::{Conv, ElementType};
-use crate::plan::{BufferId, Limits, Plan, Unsupported, workspace_bytes};
+use crate::plan::{BufferId, Constant, Limits, Plan, Unsupported, workspace_bytes};
 use crate::units::Bytes;
+
+/// Elements an invocation of the unfolding kernel copies.
+const REPEATS: u32 = 8;
 
 /// im2col and GEMM.
 pub struct Im2col;
@@ -50,11 +53,15 @@ impl Im2col {
         let matrix = rows * points;
         let input = plan.window(Plan::INPUT, image * input_image, images * input_image, limits);
         let unfolded = plan.window(columns, slot * matrix, images * matrix, limits);
+        let lanes = tuning.lanes_for(points);
+        let stretches = points.div_ceil(u64::from(lanes * REPEATS));
         let unfold = StepBuilder::new("im2col", "im2col", ElementType::F32)
+            .constant("repeats", Constant::Size(REPEATS))
             .bind(input.0)
             .bind(unfolded.0.write())
             .problem(&[
-                ("elements", images * matrix),
+                ("rows", images * rows),
+                ("stretches", stretches),
                 ("point0", point0),
                 ("points", points),
                 ("input_skip", input.1.into()),
@@ -62,7 +69,7 @@ impl Im2col {
             ])?
             .problem(&geometry(conv))?
             .cost(0, images * (matrix + input_image * points / conv.output_points()) * bytes)
-            .linear(images * matrix, tuning.lanes, limits)?;
+            .tiled(images * rows * stretches, [lanes, 1, 1], limits)?;
 
         let output_image = conv.channels_out() * conv.output_points();
         let first = image * output_image + point0;

@@ -45,6 +45,17 @@ impl Tuning {
     }
 }
 
+impl Tuning {
+    /// Lanes for kernels whose workgroups walk along `points` elements: no more than there are.
+    pub(super) fn lanes_for(&self, points: u64) -> u32 {
+        let mut lanes = self.lanes;
+        while u64::from(lanes / 2) >= points && lanes > 1 {
+            lanes /= 2;
+        }
+        lanes
+    }
+}
+
 impl GemmTile {
     /// The same tile for a product of only `m` rows: no register row that could never be stored.
     pub(super) fn for_rows(self, m: u64) -> Self {
