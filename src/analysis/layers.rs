@@ -50,3 +50,46 @@ fn summary(first: &Measurement, rows: &[&Measurement]) -> LayerSummary {
         over_direct: fastest.zip(direct).map(|((_, best), (_, direct))| direct / best),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algorithm::Variant;
+    use crate::record::{Cache, CaseKey};
+    use crate::runner::Prediction;
+
+    fn row(layer: &str, algorithm: &str, variant: &str, status: Status, time: Option<f64>, workspace: Option<u64>) -> Measurement {
+        let case = CaseKey {
+            suite: "s".into(),
+            layer: layer.into(),
+            conv: "n1c2h4w4_k2r3s3_p1".parse().expect("key"),
+            algorithm: algorithm.into(),
+            variant: variant.parse::<Variant>().expect(variant),
+            cache: Cache::Hot,
+        };
+        Measurement { time_median_ns: time, computation_bytes: workspace, ..Prediction::of_problem(case).measurement(status, "") }
+    }
+
+    #[test]
+    fn the_fastest_right_case_wins_and_im2col_counts_even_where_it_did_not_run() {
+        let rows = [
+            row("a", "direct", "", Status::Ok, Some(900.0), Some(0)),
+            row("a", "im2col", "strip=1", Status::Ok, Some(600.0), Some(100)),
+            row("a", "im2col", "batch", Status::OverLimit, None, Some(1152)),
+            row("a", "winograd_f2", "batch", Status::Wrong, None, Some(10)),
+            row("a", "winograd_f4", "batch", Status::Ok, Some(300.0), Some(20)),
+            row("b", "direct", "", Status::Crashed, None, Some(0)),
+        ];
+        let [a, b] = &layers(&rows)[..] else { panic!("two layers") };
+        assert_eq!(a.fastest.as_ref().map(|r| r.case.algorithm.as_str()), Some("winograd_f4"));
+        assert_eq!((a.input, a.im2col, a.over_direct), (Bytes(128), Some(Bytes(1152)), Some(3.0)));
+        assert_eq!((b.layer.as_str(), &b.fastest, b.im2col, b.over_direct), ("b", &None, None, None));
+    }
+
+    #[test]
+    fn layers_of_one_name_in_two_suites_stay_apart() {
+        let mut other = row("a", "direct", "", Status::Ok, Some(1.0), Some(0));
+        other.case.suite = "t".into();
+        assert_eq!(layers(&[row("a", "direct", "", Status::Ok, Some(2.0), Some(0)), other]).len(), 2);
+    }
+}

@@ -60,7 +60,7 @@ pub fn predict(case: &CaseKey, algorithm: &dyn Algorithm, limits: &Limits) -> (P
 
 impl Prediction {
     /// What is known without an algorithm.
-    pub(super) fn of_problem(case: CaseKey) -> Self {
+    pub fn of_problem(case: CaseKey) -> Self {
         Self { case, tuning: String::new(), computation: None, algorithm_operations: None, ledger: Vec::new() }
     }
 
