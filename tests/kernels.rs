@@ -3,6 +3,9 @@
 #[path = "common/device.rs"]
 mod device;
 
+#[path = "common/onnx_cases.rs"]
+mod onnx_cases;
+
 use convledger::algorithm::{ALGORITHMS, Algorithm, Variant, add_bias, find};
 use convledger::conv::{Axis, Conv, ConvSpec};
 use convledger::device::{Clock, Gpu, Loaded};
@@ -187,4 +190,44 @@ fn buffers_take_what_the_plan_says() {
             }
         }
     }
+}
+
+/// The convolution cases of the ONNX project, converted from PyTorch, with the outputs PyTorch computed.
+#[test]
+fn pytorch_computed_the_same() {
+    let gpu = device::open();
+    let cases = onnx_cases::cases();
+    assert!(cases.len() >= 20, "only {} cases", cases.len());
+    let mut ran = 0;
+    for case in &cases {
+        for algorithm in ALGORITHMS {
+            for variant in algorithm.variants(&case.conv, &gpu.limits) {
+                let name = format!("{}: {}", case.name, variant.qualify(algorithm.id()));
+                let mut plan = match algorithm.plan(&case.conv, &variant, &gpu.limits) {
+                    Ok(plan) => plan,
+                    Err(Unsupported::Problem(_)) => continue,
+                    Err(error) => panic!("{name}: {error}"),
+                };
+                if case.bias.is_some() {
+                    plan = add_bias(plan, &case.conv, &gpu.limits).expect("fits");
+                }
+                let bias_id = plan.buffers.iter().position(|b| b.role == Role::Bias).map(BufferId);
+                let loaded = Loaded::new(&gpu, plan, 1).expect("loads");
+                loaded.upload(Plan::INPUT, &case.input).expect("upload");
+                loaded.upload(Plan::WEIGHTS, &case.weights).expect("upload");
+                if let (Some(id), Some(bias)) = (bias_id, &case.bias) {
+                    loaded.upload(id, bias).expect("upload");
+                }
+                loaded.poison().expect("poison");
+                loaded.execute(1, Clock::Host).expect("execute");
+                let output = loaded.download(Plan::OUTPUT).expect("download");
+                assert_eq!(output.len(), case.output.len(), "{name}");
+                for (i, (value, expected)) in output.iter().zip(&case.output).enumerate() {
+                    assert!((value - expected).abs() <= 1e-5 + 1e-4 * expected.abs(), "{name}, output {i}: {value}, PyTorch {expected}");
+                }
+                ran += 1;
+            }
+        }
+    }
+    assert!(ran >= 2 * cases.len(), "only {ran} runs of {} cases", cases.len());
 }

@@ -3,6 +3,7 @@
 mod builtin;
 mod error;
 mod file;
+pub mod onnx;
 
 pub use error::{Place, SuiteError};
 
