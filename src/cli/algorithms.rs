@@ -1,9 +1,8 @@
 //! `convledger algorithms`: what there is to compare.
 
-use super::Outcome;
 use super::table::{lines, table};
+use super::{Outcome, print};
 use crate::algorithm::ALGORITHMS;
-use std::io::Write;
 
 #[derive(clap::Args)]
 pub(super) struct Args {}
@@ -15,6 +14,6 @@ pub(super) fn run(_args: &Args) -> anyhow::Result<Outcome> {
     });
     let text = lines(&table(&["algorithm", "variants", "workspace (elements)", "method"], rows));
     let legend = "N batch, C/K input/output channels, g groups, T*R*S kernel, O*P*Q output; elements of 4 bytes in f32.";
-    write!(std::io::stdout(), "{text}\n{legend}\n")?;
+    print(&format!("{text}\n{legend}\n"))?;
     Ok(Outcome::Good)
 }

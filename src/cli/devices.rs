@@ -1,11 +1,10 @@
 //! `convledger devices`: every adapter, with the limits that decide what runs on it.
 
-use super::Outcome;
 use super::table::{lines, table};
+use super::{Outcome, print};
 use crate::device::{Adapter, adapters, choose};
 use crate::plan::DeviceClass;
 use crate::units::Bytes;
-use std::io::Write;
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -43,7 +42,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let header =
         [">", "name", "backend", "driver", "kind", ">buffer", ">binding", ">workgroup memory", ">invocations", "subgroup", "features"];
     let text = lines(&table(&header, rows));
-    write!(std::io::stdout(), "{text}\n* is taken without --device\n")?;
+    print(&format!("{text}\n* is taken without --device\n"))?;
     Ok(Outcome::Good)
 }
 

@@ -1,10 +1,11 @@
-//! `convledger exec`: one convolution of a person's own arrays, so that anyone can check a kernel with NumPy or PyTorch.
+//! `convledger exec`: one convolution of a person's own arrays, so that anyone can check a kernel
+//! with `NumPy` or `PyTorch`.
 
-use super::Outcome;
-use crate::algorithm::{Variant, add_bias, find};
+use super::{Outcome, note};
+use crate::algorithm::{ALGORITHMS, Variant, add_bias, find};
 use crate::conv::Conv;
 use crate::device::{Clock, Gpu, Loaded, choose};
-use crate::plan::{BufferId, Plan, Role};
+use crate::plan::{BufferId, Limits, Plan, Role};
 use anyhow::{Context, anyhow, bail};
 use npyz::{DType, NpyFile, Order, TypeChar, WriterBuilder};
 use std::fs::{self, File};
@@ -13,9 +14,9 @@ use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// The convolution by its key, such as n1c64h56w56_k128r3s3_p1
+    /// The convolution by its key, such as `n1c64h56w56_k128r3s3_p1`
     #[arg(value_name = "CONV")]
-    conv: Conv,
+    conv: String,
 
     /// Algorithm, with its variant where it has one: direct, im2col:strip=8
     #[arg(long, value_name = "ID[:VARIANT]")]
@@ -43,12 +44,9 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let conv = &args.conv;
-    let (id, variant) = args.algorithm.split_once(':').unwrap_or((&args.algorithm, ""));
-    let algorithm = find(id).with_context(|| {
-        let known: Vec<&str> = crate::algorithm::ALGORITHMS.iter().map(|a| a.id()).collect();
-        format!("--algorithm '{}': no algorithm '{id}', there are {}", args.algorithm, known.join(", "))
-    })?;
+    let conv: Conv = args.conv.parse()?;
+    // Whatever no device could do is told before anything is read.
+    plan(&conv, &args.algorithm, &Limits::UNLIMITED)?;
     let input = read(&args.input, "--input", &conv.input_shape())?;
     let weights = read(&args.weights, "--weights", &conv.weight_shape())?;
     let bias = args.bias.as_deref().map(|path| read(path, "--bias", &[conv.channels_out()])).transpose()?;
@@ -57,15 +55,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
         return output.write(&conv.output_shape(), &[]);
     }
     let gpu = Gpu::open(choose(args.device.as_deref())?)?;
-    let variant = match variant {
-        // The last one proposed keeps the most in memory and is the plain form of the method.
-        "" => algorithm.variants(conv, &gpu.limits).pop().unwrap_or_default(),
-        text => text.parse::<Variant>()?,
-    };
-    let name = variant.qualify(id);
-    let mut plan = algorithm.plan(conv, &variant, &gpu.limits).map_err(|why| anyhow!("{name} cannot compute {conv}: {why}"))?;
+    let (name, mut plan) = plan(&conv, &args.algorithm, &gpu.limits)?;
     if bias.is_some() {
-        plan = add_bias(plan, conv, &gpu.limits)?;
+        plan = add_bias(plan, &conv, &gpu.limits)?;
     }
     let bias_id = plan.buffers.iter().position(|b| b.role == Role::Bias).map(BufferId);
     let loaded = Loaded::new(&gpu, plan, 1)?;
@@ -76,11 +68,29 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     }
     loaded.poison()?;
     loaded.execute(1, Clock::Host)?;
-    eprintln!("{name} on {}", gpu.identity.name);
+    note(format!("{name} on {}", gpu.identity.name));
     output.write(&conv.output_shape(), &loaded.download(Plan::OUTPUT)?)
 }
 
-/// An output file that takes its name only once it is whole.
+/// The plan of an `--algorithm`, and how that is written in full.
+fn plan(conv: &Conv, text: &str, limits: &Limits) -> anyhow::Result<(String, Plan)> {
+    let place = || format!("--algorithm '{text}'");
+    let (id, variant) = text.split_once(':').map_or((text, None), |(id, variant)| (id, Some(variant)));
+    let algorithm = find(id).with_context(|| {
+        let known: Vec<&str> = ALGORITHMS.iter().map(|a| a.id()).collect();
+        format!("{}: no algorithm '{id}', there are {}", place(), known.join(", "))
+    })?;
+    let variant = match variant {
+        // The last one proposed keeps the most in memory and is the plain form of the method.
+        None => algorithm.variants(conv, limits).pop().unwrap_or_default(),
+        Some(text) => text.parse::<Variant>().with_context(place)?,
+    };
+    let name = variant.qualify(id);
+    let plan = algorithm.plan(conv, &variant, limits).map_err(|why| anyhow!("{name} cannot compute {conv}: {why}"))?;
+    Ok((name, plan))
+}
+
+/// An output file that takes its name only once it is whole, and is not left behind if it never is.
 struct Output<'a> {
     path: &'a Path,
     temporary: PathBuf,
@@ -90,6 +100,9 @@ struct Output<'a> {
 impl<'a> Output<'a> {
     /// Opened before any work is done: a place that cannot be written to should cost nobody a computation.
     fn create(path: &'a Path) -> anyhow::Result<Self> {
+        if path.is_dir() {
+            bail!("--output {}: is a directory", path.display());
+        }
         let mut name = path.file_name().with_context(|| format!("--output {}: not a file name", path.display()))?.to_owned();
         name.push(".partial");
         let temporary = path.with_file_name(name);
@@ -98,18 +111,20 @@ impl<'a> Output<'a> {
     }
 
     fn write(self, shape: &[u64], values: &[f32]) -> anyhow::Result<Outcome> {
-        let Self { path, temporary, file } = self;
-        let written = write_npy(file, shape, values).and_then(|()| fs::rename(&temporary, path));
-        if written.is_err() {
-            // Best effort: the error that matters is the one below.
-            let _ = fs::remove_file(&temporary);
-        }
-        written.with_context(|| format!("--output {}", path.display()))?;
+        let written = write_npy(&self.file, shape, values).and_then(|()| fs::rename(&self.temporary, self.path));
+        written.with_context(|| format!("--output {}", self.path.display()))?;
         Ok(Outcome::Good)
     }
 }
 
-fn write_npy(file: File, shape: &[u64], values: &[f32]) -> std::io::Result<()> {
+impl Drop for Output<'_> {
+    fn drop(&mut self) {
+        // Where it has its name by now there is nothing to remove; where it cannot be removed, an error is being told already.
+        let _ = fs::remove_file(&self.temporary);
+    }
+}
+
+fn write_npy(file: &File, shape: &[u64], values: &[f32]) -> std::io::Result<()> {
     let mut sink = BufWriter::new(file);
     let mut writer = npyz::WriteOptions::new().default_dtype().shape(shape).writer(&mut sink).begin_nd()?;
     writer.extend(values)?;
@@ -121,7 +136,9 @@ fn write_npy(file: File, shape: &[u64], values: &[f32]) -> std::io::Result<()> {
 fn read(path: &Path, flag: &str, shape: &[u64]) -> anyhow::Result<Vec<f32>> {
     let place = || format!("{flag} {}", path.display());
     let file = File::open(path).with_context(place)?;
-    let npy = NpyFile::new(BufReader::new(file)).map_err(|error| anyhow!("not a .npy file: {error}")).with_context(place)?;
+    // A header that cannot be parsed is drawn over several lines; the first one says where.
+    let not_npy = |error: std::io::Error| anyhow!("not a .npy file: {}", error.to_string().lines().next().unwrap_or_default());
+    let npy = NpyFile::new(BufReader::new(file)).map_err(not_npy).with_context(place)?;
     let float32 = matches!(npy.dtype(), DType::Plain(ref t) if t.type_char() == TypeChar::Float && t.size_field() == 4);
     let problem = if !float32 {
         format!("holds {}, needs float32", npy.dtype().descr())
@@ -130,7 +147,7 @@ fn read(path: &Path, flag: &str, shape: &[u64]) -> anyhow::Result<Vec<f32>> {
     } else if npy.order() != Order::C && shape.iter().filter(|&&n| n > 1).count() > 1 {
         "is in Fortran order, needs C order (numpy.ascontiguousarray)".to_owned()
     } else {
-        return npy.into_vec::<f32>().with_context(place);
+        return npy.into_vec::<f32>().with_context(|| format!("{}: cannot read its elements", place()));
     };
     bail!("{}: {problem}", place())
 }

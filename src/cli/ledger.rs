@@ -1,15 +1,14 @@
 //! `convledger ledger`: every byte by closed form. No device, and nothing but the ledger on standard output.
 
-use super::Outcome;
 use super::problems::Problems;
 use super::table::{lines, table};
+use super::{Outcome, print};
 use crate::algorithm::{ALGORITHMS, Variant};
 use crate::plan::Limits;
 use crate::record::{Cache, CaseKey, Status};
 use crate::runner::{Planned, Request, Selection, schedule};
 use crate::units::Grouped;
 use serde::Serialize;
-use std::io::Write;
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -68,19 +67,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
         workspace_limit: None,
     })?;
     let rows: Vec<Row> = planned.iter().map(Row::of).collect();
-    let mut stdout = std::io::stdout().lock();
-    match args.format {
-        Format::Table => write!(stdout, "{}", as_table(&rows))?,
-        Format::Csv => {
-            let mut writer = csv::Writer::from_writer(stdout);
-            rows.iter().try_for_each(|row| writer.serialize(row))?;
-            writer.flush()?;
-        }
-        Format::Json => {
-            serde_json::to_writer_pretty(&mut stdout, &rows)?;
-            writeln!(stdout)?;
-        }
-    }
+    print(&match args.format {
+        Format::Table => as_table(&rows),
+        Format::Csv => as_csv(&rows)?,
+        Format::Json => serde_json::to_string_pretty(&rows)? + "\n",
+    })?;
     Ok(Outcome::Good)
 }
 
@@ -110,6 +101,12 @@ impl Row {
             min_bytes: predicted.min_bytes,
         }
     }
+}
+
+fn as_csv(rows: &[Row]) -> anyhow::Result<String> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    rows.iter().try_for_each(|row| writer.serialize(row))?;
+    Ok(String::from_utf8(writer.into_inner()?)?)
 }
 
 fn as_table(rows: &[Row]) -> String {

@@ -13,7 +13,10 @@ mod summary;
 mod table;
 mod worker;
 
+use anyhow::Context;
 use clap::{Parser, Subcommand};
+use std::fmt::Display;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 const ABOUT: &str = "What does each way of computing a convolution cost on your GPU, in time and in memory?";
@@ -29,11 +32,11 @@ Without a command it does what `convledger run` does: measure a small default su
 
 const EXAMPLES: &str = "\
 Examples:
-  convledger                                         measure the default suite, under two minutes even without a GPU
-  convledger run n1c64h56w56_k128r3s3_p1             measure one convolution: batch 1, 64 channels of 56x56, 128 filters of 3x3, padding 1
+  convledger                                         measure the default suite
+  convledger run n1c64h56w56_k128r3s3_p1             measure one convolution
   convledger run --suite resnet50 --time-budget 5m   measure a network's layers
-  convledger run --model net.onnx --batch 8          measure the convolutions of your own model
-  convledger ledger --suite vgg16                    predict every byte; needs no GPU
+  convledger run --model net.onnx --batch 8          measure your own model
+  convledger ledger --suite vgg16                    predict every byte
   convledger algorithms                              what there is to compare
 
 A convolution is written n<batch>c<channels>[d<depth>]h<height>w<width>_k<filters>[t<depth>]r<height>s<width>, then what differs from \
@@ -58,7 +61,7 @@ enum Command {
     Algorithms(algorithms::Args),
     /// Predict the bytes of every algorithm by closed form; needs no GPU
     Ledger(ledger::Args),
-    /// Compute one convolution of your own NumPy arrays on the device
+    #[command(about = "Compute one convolution of your own NumPy arrays on the device")]
     Exec(exec::Args),
     /// Take cases from standard input, as `run` starts it
     #[command(hide = true)]
@@ -87,16 +90,39 @@ pub fn main() -> ExitCode {
     match outcome {
         Ok(Outcome::Good) => ExitCode::SUCCESS,
         Ok(Outcome::FellShort) => ExitCode::from(1),
-        // A reader that closes the pipe, such as `head`, has seen enough.
-        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("convledger: {error:#}");
+            note(format!("convledger: {}", one_line(&error)));
             ExitCode::from(2)
         }
     }
 }
 
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    let kind = error.chain().find_map(|cause| cause.downcast_ref::<std::io::Error>()).map(std::io::Error::kind);
-    kind == Some(std::io::ErrorKind::BrokenPipe)
+/// Writes to standard output, the only place that does.
+fn print(text: &str) -> anyhow::Result<()> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        // A reader that closes the pipe, such as `head`, has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written.context("cannot write to standard output"),
+    }
+}
+
+/// Tells something on standard error. That nobody can read it is no reason to end a run, which `eprintln!` would do.
+fn note(text: impl Display) {
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// An error and its causes. Most errors here end with their cause's text already.
+fn one_line(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if text.is_empty() {
+            text = cause;
+        } else if !text.ends_with(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    let text = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
+    // A file's name can hold anything, also what a terminal would act on.
+    text.chars().map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() }).collect()
 }

@@ -1,16 +1,18 @@
 //! Which convolutions a command is about: keys, suites, models.
 
+use super::note;
 use crate::conv::{Conv, ElementType, Pass};
 use crate::suite::Suite;
 use crate::suite::onnx::{self, InputShape, ModelOptions};
 use anyhow::Context;
+use std::fmt::Write;
 use std::path::PathBuf;
 
 /// The convolutions of a command line.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Convolutions")]
 pub(super) struct Problems {
-    /// Convolutions by their keys, such as n1c64h56w56_k128r3s3_p1
+    /// Convolutions by their keys, such as `n1c64h56w56_k128r3s3_p1`
     #[arg(value_name = "CONV")]
     convs: Vec<String>,
 
@@ -27,7 +29,7 @@ pub(super) struct Problems {
     input: Vec<InputShape>,
 
     /// Number of images, in place of what the suite, model or key says
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     batch: Option<u64>,
 
     /// Type of the stored elements
@@ -43,12 +45,17 @@ fn suite_help() -> String {
     let mut text = "A built-in suite or a TOML file of your own; may be given several times.\n\nBuilt in:".to_owned();
     for name in Suite::names() {
         let description = Suite::builtin(name).map(|s| s.description).unwrap_or_default();
-        text += &format!("\n  {name}: {description}");
+        let _ = write!(text, "\n  {name}: {description}");
     }
     text
 }
 
 impl Problems {
+    /// Whether the command line names no problem at all.
+    pub(super) fn unnamed(&self) -> bool {
+        self.convs.is_empty() && self.suite.is_empty() && self.model.is_empty()
+    }
+
     /// Reads them all; `default` is the suite where nothing is named.
     pub(super) fn read(&self, default: Option<&str>) -> anyhow::Result<Vec<Suite>> {
         let mut suites = Vec::new();
@@ -62,7 +69,7 @@ impl Problems {
         for path in &self.model {
             let model = onnx::read(path, &ModelOptions { batch: self.batch, inputs: self.input.clone() })?;
             for skipped in &model.skipped {
-                eprintln!("{}: left out: {skipped}", path.display());
+                note(format!("{}: left out: {skipped}", path.display()));
             }
             suites.push(model.suite);
         }

@@ -1,10 +1,26 @@
 //! Progress: a bar on a terminal, a line a case otherwise.
 
+use super::note;
 use crate::algorithm::Variant;
-use crate::record::{CaseKey, Measurement, Status};
+use crate::record::{Cache, CaseKey, Measurement, Status};
 use crate::runner::{Event, Observer};
 use crate::units::{Bytes, Nanoseconds};
 use indicatif::{ProgressBar, ProgressStyle};
+
+/// What the numbers to come depend on; told once a run has begun.
+pub(super) struct Heading {
+    pub(super) seed: u64,
+}
+
+impl Observer for Heading {
+    fn event(&mut self, event: &Event<'_>) {
+        if let Event::Started { hello, .. } = event {
+            let device = &hello.identity;
+            let driver = format!("{} {}", device.driver, device.driver_info);
+            note(format!("device   {} ({}, {})\nseed     {}", device.name, device.backend, driver.trim(), self.seed));
+        }
+    }
+}
 
 /// A bar with the case in flight; what failed stays above it.
 #[derive(Default)]
@@ -24,7 +40,8 @@ impl Observer for Bar {
                 self.0 = Some(bar);
             }
             Event::Phase { case, phase } => self.with(|bar| bar.set_message(format!("{} {phase}", title(case)))),
-            Event::WorkerDied { death, .. } => self.with(|bar| bar.println(format!("worker died: {death}"))),
+            // The death of one with a case is told by the case's line.
+            Event::WorkerDied { case: None, death } => self.with(|bar| bar.println(format!("worker died: {death}"))),
             Event::CaseEnded { rows, .. } => self.with(|bar| {
                 if rows.measurement.status.is_failure() {
                     bar.println(line(&rows.measurement));
@@ -32,7 +49,7 @@ impl Observer for Bar {
                 bar.inc(1);
             }),
             Event::Finished { .. } => self.with(ProgressBar::finish_and_clear),
-            Event::CaseStarted { .. } => {}
+            Event::WorkerDied { .. } | Event::CaseStarted { .. } => {}
         }
     }
 }
@@ -52,20 +69,21 @@ pub(super) struct Lines {}
 impl Observer for Lines {
     fn event(&mut self, event: &Event<'_>) {
         match event {
-            Event::Started { recorded, .. } if *recorded > 0 => eprintln!("{}", resumed(*recorded)),
-            Event::WorkerDied { death, .. } => eprintln!("worker died: {death}"),
-            Event::CaseEnded { index, total, rows } => eprintln!("[{}/{total}] {}", index + 1, line(&rows.measurement)),
+            Event::Started { recorded, .. } if *recorded > 0 => note(resumed(*recorded)),
+            Event::WorkerDied { case: None, death } => note(format!("worker died: {death}")),
+            Event::CaseEnded { index, total, rows } => note(format!("[{}/{total}] {}", index + 1, line(&rows.measurement))),
             _ => {}
         }
     }
 }
 
 fn resumed(recorded: usize) -> String {
-    format!("resumed: {recorded} cases are recorded already")
+    format!("resumed; cases recorded already: {recorded}")
 }
 
 fn title(case: &CaseKey) -> String {
-    format!("{} {}", case.layer, Variant::qualify(&case.variant, &case.algorithm))
+    let cache = if case.cache == Cache::Cold { " cold" } else { "" };
+    format!("{} {}{cache}", case.layer, Variant::qualify(&case.variant, &case.algorithm))
 }
 
 fn line(row: &Measurement) -> String {

@@ -1,16 +1,15 @@
 //! `convledger run`: the main job.
 
-use super::Outcome;
 use super::problems::Problems;
-use super::progress::{Bar, Lines};
-use super::summary;
+use super::progress::{Bar, Heading, Lines};
+use super::{Outcome, print, summary};
 use crate::algorithm::ALGORITHMS;
 use crate::record::{self, Cache, Environment, Measurement, RunDirectory, default_directory};
 use crate::runner::{self, Event, Files, Hello, Job, Observer, Selection};
 use crate::units::Bytes;
 use anyhow::{Context, bail};
 use clap::Parser;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -28,7 +27,7 @@ pub(super) struct Args {
     algorithm: Vec<String>,
 
     /// Leave out variants that need more workspace, such as 256MiB
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", allow_hyphen_values = true)]
     workspace_limit: Option<Bytes>,
 
     /// Adapter by number or part of its name, as `convledger devices` lists them
@@ -36,11 +35,11 @@ pub(super) struct Args {
     device: Option<String>,
 
     /// Measuring time of the whole run, such as 60s or 5m; what it does not reach is recorded as skipped
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
     time_budget: Option<Duration>,
 
     /// Time one case may take, verification included, before it is given up
-    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "5m")]
+    #[arg(long, value_name = "DURATION", value_parser = time_to_run, allow_hyphen_values = true, default_value = "5m")]
     timeout: Duration,
 
     /// Whether executions find their inputs in the device's caches
@@ -56,7 +55,7 @@ pub(super) struct Args {
     resume: bool,
 
     /// Seed of the random inputs; without it a fresh one, which is printed and recorded
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     seed: Option<u64>,
 }
 
@@ -85,13 +84,28 @@ impl Args {
     fn resumed(&self) -> Option<&Path> {
         self.out.as_deref().filter(|path| self.resume && path.join("measurements.csv").exists())
     }
+
+    /// A run is continued with its own problems: it would be a surprise to get the default suite in addition to them.
+    fn same_problems(&self, path: &Path) -> anyhow::Result<()> {
+        let run = record::Run::read(path)?;
+        if self.problems.unnamed() && run.measurements.iter().any(|row| row.case.suite != DEFAULT_SUITE) {
+            let before = run.environment.command_line.join(" ");
+            bail!("--resume: name the convolutions of the run in {} again; it was begun as: {before}", path.display());
+        }
+        Ok(())
+    }
 }
 
 /// A duration as people write it: `90s`, `5m`, `1h 30m`, `500ms`.
-pub(super) fn duration(text: &str) -> Result<Duration, String> {
+fn duration(text: &str) -> Result<Duration, String> {
     let explain = |why: String| format!("{why}; write a duration such as 90s, 5m or 500ms");
     let signed: jiff::SignedDuration = text.parse().map_err(|_| explain(format!("'{text}' is not a duration")))?;
     Duration::try_from(signed).map_err(|_| explain(format!("'{text}' is negative")))
+}
+
+/// A duration in which something can happen.
+fn time_to_run(text: &str) -> Result<Duration, String> {
+    duration(text).and_then(|time| if time.is_zero() { Err(format!("'{text}' leaves no time to run a case")) } else { Ok(time) })
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
@@ -114,12 +128,13 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let program = std::env::current_exe().context("where this program is")?;
     let worker = || {
         let mut command = Command::new(&program);
-        command.arg("worker").args(args.device.iter().flat_map(|device| ["--device", device]));
+        command.arg("worker").args(args.device.iter().map(|device| format!("--device={device}")));
         command
     };
     let mut rows = Rows::default();
     let mut files = match args.resumed() {
         Some(path) => {
+            args.same_problems(path)?;
             let resumed = RunDirectory::resume(path)?;
             rows.0.clone_from(&resumed.rows);
             Files::resume(resumed)
@@ -129,13 +144,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let job = Job { suites: &suites, algorithms: ALGORITHMS, settings: &settings, worker: &worker };
     let (mut bar, mut plain) = (Bar::default(), Lines::default());
     let progress: &mut dyn Observer = if std::io::stderr().is_terminal() { &mut bar } else { &mut plain };
-    eprintln!("seed     {seed}");
-    let counts = runner::run(&job, &mut files, &mut [progress, &mut rows])?;
-    let mut stdout = std::io::stdout();
-    write!(stdout, "{}", summary::text(&rows.0, &suites))?;
-    if let Some(path) = files.path() {
-        writeln!(stdout, "\nEvery case, buffer, stage and sample: {}", path.display())?;
-    }
+    let counts = runner::run(&job, &mut files, &mut [&mut Heading { seed }, progress, &mut rows])?;
+    let place = files.path().map_or(String::new(), |path| format!("\nEvery case, buffer, stage and sample: {}\n", path.display()));
+    print(&format!("{}{place}", summary::text(&rows.0, &suites)))?;
     Ok(if counts.failures() == 0 { Outcome::Good } else { Outcome::FellShort })
 }
 
@@ -150,13 +161,10 @@ fn begin(args: &Args, settings: &runner::Settings, hello: &Hello) -> (PathBuf, E
     let Hello { identity, limits, features, clock, notes } = hello.clone();
     let mut environment = Environment::gather(identity, limits, features, clock, settings.seed, chosen);
     environment.notes.extend(notes);
-    let path = match &args.out {
-        Some(path) => path.clone(),
-        None => {
-            let date = environment.started.to_zoned_datetime(jiff::tz::TimeZone::UTC).date();
-            default_directory(Path::new("results"), &hello.identity.name, date)
-        }
-    };
+    let path = args.out.clone().unwrap_or_else(|| {
+        let date = environment.started.to_zoned_datetime(jiff::tz::TimeZone::UTC).date();
+        default_directory(Path::new("results"), &hello.identity.name, date)
+    });
     (path, environment)
 }
 

@@ -63,13 +63,13 @@ impl Session {
     pub fn run<S: Sampler>(&self, sampler: &mut S) -> Result<Measured, S::Error> {
         let start = Instant::now();
         let executions = self.warm_up(sampler, start)?;
-        let mut samples = Vec::new();
+        let mut taken = Vec::new();
         loop {
             let total = sampler.sample(executions)?;
-            samples.push(total.0 / f64::from(executions));
-            match self.rule.decide(&samples, start.elapsed()) {
+            taken.push(total.0 / f64::from(executions));
+            match self.rule.decide(&taken, start.elapsed()) {
                 Decision::Continue => {}
-                decision => return Ok(Measured { samples, executions, decision }),
+                decision => return Ok(Measured { samples: taken, executions, decision }),
             }
         }
     }
@@ -77,17 +77,18 @@ impl Session {
     /// Repeats until the time has settled; gives the executions that make a sample long enough for the clock.
     fn warm_up<S: Sampler>(&self, sampler: &mut S, start: Instant) -> Result<u32, S::Error> {
         let mut executions = 1;
-        let mut before = f64::INFINITY;
+        let mut before: Option<f64> = None;
         for _ in 0..MOST_WARM_UPS {
             let one = sampler.sample(executions)?.0 / f64::from(executions);
             let needed = (TICKS * self.resolution.0 / one).ceil().clamp(1.0, MOST_EXECUTIONS.into());
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to a small positive number")]
             let needed = needed as u32;
-            let settled = (one - before).abs() <= SETTLED * before && needed <= executions;
+            let steady = before.is_some_and(|before| (one - before).abs() <= SETTLED * before);
+            let settled = steady && needed <= executions;
             if settled || self.warm_up_spent(start.elapsed()) {
                 return Ok(executions.max(needed));
             }
-            before = one;
+            before = Some(one);
             executions = executions.max(needed);
         }
         Ok(executions)
@@ -120,7 +121,7 @@ mod tests {
     }
 
     fn session(resolution: f64) -> Session {
-        let rule = StoppingRule { relative_half_width: 0.01, min_samples: 10, max_samples: 1000, budget: Duration::from_secs(60) };
+        let rule = StoppingRule { relative_half_width: 0.01, min_samples: 10, max_samples: 1000, budget: Duration::from_mins(1) };
         Session { resolution: Nanoseconds(resolution), rule }
     }
 
@@ -129,7 +130,7 @@ mod tests {
         let mut mock = Mock { times: vec![9000.0, 2000.0, 1000.0, 1000.0], asked: Vec::new() };
         let Ok(measured) = session(1.0).run(&mut mock);
         assert_eq!(measured.decision, Decision::Converged);
-        assert!(measured.samples.iter().all(|&s| s == 1000.0), "{:?}", measured.samples);
+        assert!(measured.samples.iter().all(|&s| (s - 1000.0).abs() < 1e-9), "{:?}", measured.samples);
         assert_eq!(measured.executions, 1);
         assert_eq!(mock.asked.len(), 4 + measured.samples.len());
     }

@@ -33,6 +33,12 @@ pub enum RunnerError {
         /// The pattern.
         pattern: String,
     },
+    /// The `--algorithm` patterns leave out everything.
+    #[error("algorithm pattern '{pattern}' leaves no case of these layers")]
+    NothingLeft {
+        /// The last pattern that leaves out.
+        pattern: String,
+    },
     /// The worker could not be started.
     #[error("cannot start the worker '{program}': {source}")]
     Spawn {

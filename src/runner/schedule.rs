@@ -50,7 +50,8 @@ pub struct Request<'a> {
 /// suite given twice) is the same case.
 ///
 /// # Errors
-/// [`RunnerError::NothingSelected`] names a pattern of the selection that leads to no case.
+/// [`RunnerError::NothingSelected`] names a pattern of the selection that leads to no case, [`RunnerError::NothingLeft`] one that
+/// leaves none.
 pub fn schedule(request: &Request<'_>) -> Result<Vec<Planned>, RunnerError> {
     let mut seen = HashSet::new();
     let mut planned = Vec::new();

@@ -77,7 +77,8 @@ impl Selection {
     /// the cases, each with whether it stands for the whole algorithm.
     ///
     /// # Errors
-    /// [`RunnerError::NothingSelected`] names the first pattern without a case.
+    /// [`RunnerError::NothingSelected`] names the first pattern without a case, [`RunnerError::NothingLeft`] the last one that
+    /// leaves out, where no case is left.
     pub(super) fn check(&self, cases: &[(&CaseKey, bool)]) -> Result<(), RunnerError> {
         let idle =
             |pattern: &&Pattern| {
@@ -85,9 +86,10 @@ impl Selection {
                     if whole { pattern.id.is_match(&case.algorithm) } else { pattern.matches(&case.algorithm, &case.variant) }
                 })
             };
-        match self.wanted.iter().find(idle) {
-            Some(pattern) => Err(RunnerError::NothingSelected { pattern: pattern.text.clone() }),
-            None => Ok(()),
+        match (self.wanted.iter().find(idle), self.unwanted.last()) {
+            (Some(pattern), _) => Err(RunnerError::NothingSelected { pattern: pattern.text.clone() }),
+            (None, Some(pattern)) if cases.is_empty() => Err(RunnerError::NothingLeft { pattern: pattern.text.clone() }),
+            (None, _) => Ok(()),
         }
     }
 }

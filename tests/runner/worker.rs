@@ -32,6 +32,10 @@ impl Algorithm for Direct {
         "0"
     }
 
+    fn knobs(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     fn variants(&self, _: &Conv, _: &Limits) -> Vec<Variant> {
         vec![Variant::none()]
     }

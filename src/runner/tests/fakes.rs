@@ -59,6 +59,10 @@ impl Algorithm for Direct {
         "0"
     }
 
+    fn knobs(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     fn variants(&self, _: &Conv, _: &Limits) -> Vec<Variant> {
         vec![Variant::none()]
     }
@@ -98,6 +102,10 @@ impl Algorithm for Columns {
         "C·R·S·points"
     }
 
+    fn knobs(&self) -> &'static [&'static str] {
+        &["strip=p", "image", "batch"]
+    }
+
     fn variants(&self, _: &Conv, _: &Limits) -> Vec<Variant> {
         vec![Variant::knob("strip", 1), Variant::word("image"), Variant::word("batch")]
     }
@@ -122,6 +130,10 @@ impl Algorithm for Three {
 
     fn workspace_formula(&self) -> &'static str {
         "t"
+    }
+
+    fn knobs(&self) -> &'static [&'static str] {
+        &["tiles=t"]
     }
 
     fn variants(&self, _: &Conv, _: &Limits) -> Vec<Variant> {

@@ -1,0 +1,95 @@
+//! `--help` and `--version`.
+
+use crate::{Ended, convledger};
+use predicates::prelude::*;
+
+#[test]
+fn version() {
+    let ended = Ended::good(convledger(&["--version"]));
+    assert_eq!(ended.stdout, format!("convledger {}\n", env!("CARGO_PKG_VERSION")));
+    assert_eq!(ended.stderr, "");
+}
+
+#[test]
+fn help_of_the_program() {
+    let help = Ended::good(convledger(&["-h"])).stdout;
+    insta::assert_snapshot!(help, @r"
+    What does each way of computing a convolution cost on your GPU, in time and in memory?
+
+    Usage: convledger [COMMAND]
+
+    Commands:
+      run         Verify and measure convolutions with every algorithm; write CSV files and print a
+                  summary
+      devices     List the adapters that --device can choose from
+      algorithms  List the algorithms, their variants and their workspace formulas
+      ledger      Predict the bytes of every algorithm by closed form; needs no GPU
+      exec        Compute one convolution of your own NumPy arrays on the device
+      help        Print this message or the help of the given subcommand(s)
+
+    Options:
+      -h, --help     Print help (see more with '--help')
+      -V, --version  Print version
+
+    Examples:
+      convledger                                         measure the default suite
+      convledger run n1c64h56w56_k128r3s3_p1             measure one convolution
+      convledger run --suite resnet50 --time-budget 5m   measure a network's layers
+      convledger run --model net.onnx --batch 8          measure your own model
+      convledger ledger --suite vgg16                    predict every byte
+      convledger algorithms                              what there is to compare
+
+    A convolution is written
+    n<batch>c<channels>[d<depth>]h<height>w<width>_k<filters>[t<depth>]r<height>s<width>, then what
+    differs from 1, 0, 1, 1: _s<stride>_p<padding>_d<dilation>_g<groups>; per axis with x (_s2x1),
+    padding before:after (_p0:1).
+
+    Exit codes: 0 good; 1 a case failed or a check fell short; 2 a usage or environment error.
+    ");
+}
+
+/// Each command's help says what it is for and names its options.
+#[test]
+fn help_of_each_command() {
+    let commands: [(&str, &[&str]); 5] = [
+        (
+            "run",
+            &[
+                "Verify and measure",
+                "--suite <NAME|FILE>",
+                "--model",
+                "--batch",
+                "--dtype",
+                "--algorithm <GLOB>",
+                "'!direct'",
+                "--workspace-limit <BYTES>",
+                "--time-budget",
+                "--timeout",
+                "[default: 5m]",
+                "--cache",
+                "--resume",
+                "--seed",
+                "--device",
+                "--out",
+            ],
+        ),
+        ("devices", &["--features"]),
+        ("algorithms", &["workspace formulas"]),
+        ("ledger", &["needs no GPU", "--format <FORMAT>", "The columns of measurements.csv", "resnet50"]),
+        ("exec", &["NumPy", "--input <x.npy>", "--weights", "--bias", "--output", "im2col:strip=8"]),
+    ];
+    for (command, mentions) in commands {
+        let assert = convledger(&[command, "--help"]).assert().success().stderr("");
+        mentions.iter().fold(assert, |assert, &mention| assert.stdout(predicate::str::contains(mention)));
+    }
+}
+
+#[test]
+fn algorithms_are_listed_with_their_variants_and_formulas() {
+    let text = Ended::good(convledger(&["algorithms"])).stdout;
+    for algorithm in convledger::algorithm::ALGORITHMS {
+        let line = text.lines().find(|line| line.trim_start().starts_with(algorithm.id())).expect("a line for each");
+        assert!(line.contains(algorithm.workspace_formula()) && line.contains(algorithm.summary()), "{line}");
+        assert!(algorithm.knobs().iter().all(|knob| line.contains(knob)), "{line}");
+    }
+}
