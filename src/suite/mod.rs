@@ -1,5 +1,7 @@
 //! Named lists of convolutions: built-in and user-made TOML files, and the `Conv` nodes of ONNX models.
 
+pub mod onnx;
+
 use crate::conv::Conv;
 
 /// One convolution of a network, and how often the network runs it.
