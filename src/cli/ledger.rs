@@ -110,18 +110,27 @@ fn as_csv(rows: &[Row]) -> anyhow::Result<String> {
 }
 
 fn as_table(rows: &[Row]) -> String {
+    let many = rows.iter().any(|row| row.suite != rows[0].suite);
+    // Layers of the command line are named by their convolution.
+    let named = rows.iter().any(|row| row.layer != row.conv);
     let body = rows.iter().map(|row| {
         let number = |n: Option<u64>| n.map_or("-".to_owned(), |n| Grouped(n).to_string());
         let variant: Variant = row.variant.parse().unwrap_or_default();
-        vec![
-            row.layer.clone(),
+        let mut cells = vec![if many { format!("{}/{}", row.suite, row.layer) } else { row.layer.clone() }];
+        cells.extend(named.then(|| row.conv.clone()));
+        cells.extend([
             variant.qualify(&row.algorithm),
             Grouped(row.parameter_bytes).to_string(),
             Grouped(row.activation_bytes).to_string(),
             number(row.computation_bytes),
             number(row.algorithm_flops),
             row.reason.clone(),
-        ]
+        ]);
+        cells
     });
-    lines(&table(&["layer", "algorithm", ">parameter B", ">activation B", ">computation B", ">algorithm FLOP", ""], body))
+    let mut header = vec!["layer", "convolution", "algorithm", ">parameter B", ">activation B", ">computation B", ">algorithm FLOP", ""];
+    if !named {
+        header.remove(1);
+    }
+    lines(&table(&header, body))
 }

