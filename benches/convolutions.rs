@@ -65,7 +65,9 @@ impl ValueFormatter for Format {
             t if t < 1e9 => (1e-6, "ms"),
             _ => (1e-9, "s"),
         };
-        values.iter_mut().for_each(|v| *v *= scale);
+        for value in values {
+            *value *= scale;
+        }
         unit
     }
 
@@ -77,7 +79,9 @@ impl ValueFormatter for Format {
             g if g < 1e3 => (1.0, "GFLOP/s"),
             _ => (1e-3, "TFLOP/s"),
         };
-        values.iter_mut().for_each(|v| *v = operations as f64 / *v * scale);
+        for value in values {
+            *value = operations as f64 / *value * scale;
+        }
         unit
     }
 

@@ -19,7 +19,7 @@ fn keys(c: &mut Criterion) {
 }
 
 fn suites(c: &mut Criterion) {
-    c.bench_function("suite/read resnet50", |b| b.iter(|| Suite::builtin(black_box("resnet50"))));
+    c.bench_function("suite/read resnet50", |b| b.iter(|| Suite::builtin(black_box("resnet50")).expect("built in")));
 }
 
 fn ledgers(c: &mut Criterion) {

@@ -34,7 +34,7 @@ pub fn add_bias(mut plan: Plan, conv: &Conv, limits: &Limits) -> Result<Plan, Un
                 ("points", conv.output_points()),
                 ("k", conv.channels_out()),
             ])?
-            .cost(outputs, 2 * outputs * bytes + conv.channels_out() * bytes)
+            .cost(&[outputs], &[&[2, outputs, bytes], &[conv.channels_out(), bytes]])
             .linear(outputs, Tuning::of(limits).lanes, limits)?;
         plan.steps.push(step);
     }

@@ -3,7 +3,7 @@
 
 use crate::conv::ElementType;
 use crate::plan::{Binding, Constant, Kernel, Limits, Step, Unsupported};
-use crate::units::{Bytes, Ops};
+use crate::units::{Bytes, Ops, product};
 use std::collections::BTreeMap;
 
 /// A step in the making: names and values of its uniforms side by side.
@@ -62,9 +62,12 @@ impl StepBuilder {
         Ok(self)
     }
 
-    /// What the stage's arithmetic and least traffic are.
-    pub(super) fn cost(mut self, operations: u64, traffic: u64) -> Self {
-        (self.operations, self.traffic) = (Ops(operations), Bytes(traffic));
+    /// What the stage's arithmetic is, as factors, and its least traffic, as a sum of products of factors. A plan this large is refused
+    /// for other reasons; here it only must not wrap.
+    pub(super) fn cost(mut self, operations: &[u64], traffic: &[&[u64]]) -> Self {
+        let saturating = |factors: &[u64]| product(factors).unwrap_or(u64::MAX);
+        self.operations = Ops(saturating(operations));
+        self.traffic = Bytes(traffic.iter().fold(0, |sum, factors| sum.saturating_add(saturating(factors))));
         self
     }
 
@@ -100,6 +103,28 @@ pub(super) fn images_per_step(batch: u64, image_bytes: &[u64], limits: &Limits) 
     let room = limits.max_storage_binding_bytes.saturating_sub(limits.storage_alignment.into());
     let largest = image_bytes.iter().copied().max().unwrap_or(1).max(1);
     (room / largest).clamp(1, batch.max(1))
+}
+
+/// The part of `total` that `part` of `whole` stands for.
+pub(super) fn share(total: u64, part: u64, whole: u64) -> u64 {
+    // A part is at most the whole, so the result fits; the product on the way to it need not.
+    u64::try_from(u128::from(total) * u128::from(part) / u128::from(whole)).unwrap_or(u64::MAX)
+}
+
+/// Most dispatches of a plan: beyond this the host, not the device, would be measured, and the plan itself be out of hand.
+const MOST_STEPS: u64 = 1 << 16;
+
+/// Refuses a plan of too many dispatches before it is made.
+pub(super) fn check_steps(steps: u64) -> Result<(), Unsupported> {
+    if steps <= MOST_STEPS {
+        return Ok(());
+    }
+    Err(Unsupported::Limit {
+        what: "dispatches".into(),
+        needed: steps.to_string(),
+        limit_name: "the most of a plan".into(),
+        limit: MOST_STEPS.to_string(),
+    })
 }
 
 /// `0..total` in pieces of at most `piece`, as (first, count).

@@ -31,9 +31,7 @@ impl Transforms {
     pub(super) fn new(m: usize, r: usize, points: &[Rational]) -> Self {
         assert_eq!(points.len(), m + r - 2, "F({m},{r}) needs {} points", m + r - 2);
         let alpha = m + r - 1;
-        let at = (0..m)
-            .map(|i| points.iter().map(|&a| power(a, i)).chain([Rational::from((i == m - 1).then_some(1).unwrap_or(0))]).collect())
-            .collect();
+        let at = (0..m).map(|i| points.iter().map(|&a| power(a, i)).chain([Rational::from(i64::from(i == m - 1))]).collect()).collect();
         let mut bt = Vec::with_capacity(alpha);
         let mut g = Vec::with_capacity(alpha);
         for (j, &a) in points.iter().enumerate() {

@@ -1,6 +1,6 @@
 //! `direct`: the definition, one output per invocation. No workspace; every problem.
 
-use super::build::{StepBuilder, images_per_step, pieces, word};
+use super::build::{StepBuilder, check_steps, images_per_step, pieces, word};
 use super::tuning::Tuning;
 use super::{Algorithm, Variant, geometry};
 use crate::conv::{Conv, ElementType};
@@ -53,6 +53,7 @@ impl Algorithm for Direct {
         let (input_image, output_image) = (conv.channels_in() * conv.input_points(), conv.channels_out() * conv.output_points());
         let bytes = conv.element().bytes();
         let piece = images_per_step(conv.batch(), &[input_image * bytes, output_image * bytes], limits);
+        check_steps(conv.batch().div_ceil(piece))?;
         for (image, images) in pieces(conv.batch(), piece) {
             let input = plan.window(Plan::INPUT, image * input_image, images * input_image, limits);
             let output = plan.window(Plan::OUTPUT, image * output_image, images * output_image, limits);
@@ -81,7 +82,7 @@ impl Algorithm for Direct {
                     ("group_k", conv.group_channels_out()),
                 ])?
                 .problem(&geometry(conv))?
-                .cost(ledger::operations(&part).0, ledger::least_traffic(&part).0)
+                .cost(&[ledger::operations(&part).0], &[&[ledger::least_traffic(&part).0]])
                 .tiled(planes * stretches, [lanes, 1, 1], limits)?;
             plan.steps.push(step);
         }

@@ -40,7 +40,7 @@ impl Product {
         let vector_n = by_four(&self.b) && by_four(&self.c) && self.n.is_multiple_of(4);
         let tiles_m = self.m.div_ceil(u64::from(tile.rows * tile.lanes_m));
         let tiles_n = self.n.div_ceil(u64::from(tile.columns * tile.lanes_n * 4));
-        let elements = self.a_period.min(self.batch) * self.m * self.k + self.batch * (self.k * self.n + self.m * self.n);
+        let bytes = element.bytes();
         StepBuilder::new(self.stage, "gemm", element)
             .constant("rows", Constant::Size(tile.rows))
             .constant("columns", Constant::Size(tile.columns))
@@ -67,7 +67,14 @@ impl Product {
                 ("tiles_m", tiles_m),
                 ("tiles_n", tiles_n),
             ])?
-            .cost(2 * self.batch * self.m * self.n * self.k, elements * element.bytes())
+            .cost(
+                &[2, self.batch, self.m, self.n, self.k],
+                &[
+                    &[self.a_period.min(self.batch), self.m, self.k, bytes],
+                    &[self.batch, self.k, self.n, bytes],
+                    &[self.batch, self.m, self.n, bytes],
+                ],
+            )
             .tiled(tiles_m * tiles_n * self.batch, [tile.lanes_n, tile.lanes_m, 1], limits)
     }
 }

@@ -3,7 +3,7 @@
 //! The column matrix has `C·T·R·S` rows; how many of the output points it holds at once is the knob: `batch` all of all images,
 //! `image` all of one, `strip=p` p output rows of one. Groups multiply their own rows of it.
 
-use super::build::{StepBuilder, images_per_step, pieces};
+use super::build::{StepBuilder, check_steps, images_per_step, pieces, share};
 use super::gemm::{Matrix, Product};
 use super::tuning::Tuning;
 use super::{Algorithm, Variant, geometry};
@@ -44,7 +44,7 @@ impl Im2col {
     }
 
     /// Unfolds `points` from `point0` on of `images` from `image` on, then multiplies.
-    fn push(&self, plan: &mut Plan, conv: &Conv, columns: BufferId, part: &Part, limits: &Limits) -> Result<(), Unsupported> {
+    fn push(plan: &mut Plan, conv: &Conv, columns: BufferId, part: &Part, limits: &Limits) -> Result<(), Unsupported> {
         let &Part { image, images, point0, points, slot } = part;
         let tuning = Tuning::of(limits);
         let bytes = conv.element().bytes();
@@ -68,7 +68,7 @@ impl Im2col {
                 ("columns_skip", unfolded.1.into()),
             ])?
             .problem(&geometry(conv))?
-            .cost(0, images * (matrix + input_image * points / conv.output_points()) * bytes)
+            .cost(&[0], &[&[images, matrix, bytes], &[images, share(input_image, points, conv.output_points()), bytes]])
             .tiled(images * rows * stretches, [lanes, 1, 1], limits)?;
 
         let output_image = conv.channels_out() * conv.output_points();
@@ -154,10 +154,11 @@ impl Algorithm for Im2col {
             conv.channels_out() * conv.output_points() * bytes,
         ];
         let piece = images_per_step(images, &image_bytes, limits);
+        check_steps(2_u64.saturating_mul(conv.batch().div_ceil(piece)).saturating_mul(conv.output_points().div_ceil(points)))?;
         for (image, count) in pieces(conv.batch(), piece) {
             for (point0, points) in pieces(conv.output_points(), points) {
                 let slot = if images == conv.batch() { image } else { 0 };
-                self.push(&mut plan, conv, columns, &Part { image, images: count, point0, points, slot }, limits)?;
+                Self::push(&mut plan, conv, columns, &Part { image, images: count, point0, points, slot }, limits)?;
             }
         }
         plan.finish(limits)

@@ -114,6 +114,7 @@ fn refusals_carry_their_numbers() {
         plan("im2col", "tiles=9", "n1c8h8w8_k8r1s1", webgpu),
         "'tiles=9' is not a variant of im2col: known are strip=p, image, batch"
     );
+    assert_eq!(plan("im2col", "image", "n4294967295c1h1w1_k1r1s1", &Limits::UNLIMITED), "dispatches 8589934590 > the most of a plan 65536");
     assert_eq!(
         plan("im2col", "batch", "n1c192h224w224_k64r3s3_p1", webgpu),
         "columns buffer 346,816,512 B > buffer size limit 268,435,456 B"
@@ -126,6 +127,34 @@ fn refusals_carry_their_numbers() {
         plan("im2col", "batch", "n1c1w4294967295_k1s2147483648", &Limits::UNLIMITED),
         "column matrix 1 x 1 x 2147483648 x 2147483648 x 4 > the 64-bit range 18446744073709551615"
     );
+}
+
+/// Sizes near the ends of 32 and 64 bits: every answer is a number or a refusal, quickly, never a wrap or a flood of steps.
+#[test]
+fn huge_problems_are_refused_not_wrapped() {
+    for key in [
+        "n1c65536h8192w4096_k65536r3s3_p1",
+        "n1c1073741824h16384w32768_k1r3s3_p1",
+        "n4294967295c1h1w1_k1r1s1",
+        "n4294967295c1h3w3_k1r3s3_p1",
+        "n1c1h4294967295w1_k1r4294967295s1",
+        "n1c1w4294967295_k1s2147483648",
+        "n1c4294967295h1w1_k1r1s1",
+        "n5c24h4903w5078_k1r3s3_p4x6",
+        "n50000c8h1w3840_k16r1s1_g8",
+    ] {
+        let conv: Conv = key.parse().expect(key);
+        assert!(ledger::operations_without_padding(&conv) <= ledger::operations(&conv));
+        for limits in [&Limits::WEBGPU, &Limits::UNLIMITED] {
+            for algorithm in ALGORITHMS {
+                for variant in algorithm.variants(&conv, limits) {
+                    if let Ok(plan) = algorithm.plan(&conv, &variant, limits) {
+                        assert_eq!(Ok(plan.bytes(Ledger::Computation)), algorithm.workspace(&conv, &variant), "{key}");
+                    }
+                }
+            }
+        }
+    }
 }
 
 #[test]

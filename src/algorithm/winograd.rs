@@ -4,7 +4,7 @@
 //! products of K×C/g by C/g×T, and transformed back. T = N·⌈P/m⌉·⌈Q/m⌉ tiles; `tiles=t` handles t at a time, so that V and M
 //! hold only those. Workspace `α²·(C·t + K·t + K·C/g)` elements of f32.
 
-use super::build::{StepBuilder, pieces};
+use super::build::{StepBuilder, check_steps, pieces, share};
 use super::cook_toom::{Rational, Transforms, literals};
 use super::gemm::{Matrix, Product};
 use super::tuning::Tuning;
@@ -96,7 +96,7 @@ impl Winograd {
             .bind(plan.whole(Plan::WEIGHTS))
             .bind(plan.whole(filters).write())
             .problem(&[("planes", planes)])?
-            .cost(2 * planes * Transforms::terms(&transforms.g), planes * (9 + self.alpha() * self.alpha()) * bytes)
+            .cost(&[2, planes, Transforms::terms(&transforms.g)], &[&[planes, 9 + self.alpha() * self.alpha(), bytes]])
             .linear(planes, Tuning::of(limits).lanes, limits)?;
         plan.steps.push(step);
         Ok(())
@@ -127,7 +127,10 @@ impl Winograd {
             .problem(&in_window)?
             .problem(&[("c", c), ("h", height.size), ("w", width.size), ("pad_h", height.pad_before), ("pad_w", width.pad_before)])?
             .problem(&[("input_skip", input.1.into())])?
-            .cost(2 * c * tiles * Transforms::terms(&transforms.bt), (c * tiles * points + input_image * tiles / tiling.image) * bytes)
+            .cost(
+                &[2, c, tiles, Transforms::terms(&transforms.bt)],
+                &[&[c, tiles, points, bytes], &[share(input_image, tiles, tiling.image), bytes]],
+            )
             .linear(c * tiles, tuning.lanes, limits)?;
 
         let (group_c, group_k) = (conv.group_channels_in(), conv.group_channels_out());
@@ -154,7 +157,10 @@ impl Winograd {
             .bind(output.0.write())
             .problem(&in_window)?
             .problem(&[("k", k), ("p", height.output()), ("q", width.output()), ("output_skip", output.1.into())])?
-            .cost(2 * k * tiles * Transforms::terms(&transforms.at), (k * tiles * points + output_image * tiles / tiling.image) * bytes)
+            .cost(
+                &[2, k, tiles, Transforms::terms(&transforms.at)],
+                &[&[k, tiles, points, bytes], &[share(output_image, tiles, tiling.image), bytes]],
+            )
             .linear(k * tiles, tuning.lanes, limits)?;
         plan.steps.extend([input_step, gemm_step, output_step]);
         Ok(())
@@ -256,6 +262,7 @@ impl Algorithm for Winograd {
         if tiling.all > 0 {
             self.push_filter_transform(&mut plan, conv, buffers.filters, limits)?;
         }
+        check_steps(1 + 3_u64.saturating_mul(tiling.all.div_ceil(chunk.max(1))))?;
         for (first, tiles) in pieces(tiling.all, chunk.max(1)) {
             self.push_chunk(&mut plan, conv, &buffers, &Chunk { tiling: &tiling, first, tiles }, limits)?;
         }

@@ -1,6 +1,7 @@
 //! Per layer: what is fastest, what it needs, and how far im2col blows the input up.
 
-use crate::record::{Measurement, Status};
+use crate::conv::Conv;
+use crate::record::{Cache, Measurement, Status};
 use crate::units::Bytes;
 
 /// What the rows of one layer say together.
@@ -10,6 +11,8 @@ pub struct LayerSummary {
     pub suite: String,
     /// Name of the layer.
     pub layer: String,
+    /// Whether its times found their inputs in the caches.
+    pub cache: Cache,
     /// Bytes of the input feature map.
     pub input: Bytes,
     /// Bytes of im2col's whole column matrix, whether or not it ran here; `None` where no row says.
@@ -24,15 +27,18 @@ pub struct LayerSummary {
 pub fn layers(rows: &[Measurement]) -> Vec<LayerSummary> {
     let mut groups: Vec<(&Measurement, Vec<&Measurement>)> = Vec::new();
     for row in rows {
-        let same = |first: &Measurement| {
-            (&first.case.suite, &first.case.layer, first.case.conv) == (&row.case.suite, &row.case.layer, row.case.conv)
-        };
+        let same = |first: &Measurement| identity(first) == identity(row);
         match groups.iter_mut().find(|(first, _)| same(first)) {
             Some((_, group)) => group.push(row),
             None => groups.push((row, vec![row])),
         }
     }
     groups.into_iter().map(|(first, group)| summary(first, &group)).collect()
+}
+
+/// Hot and cold times do not compare.
+fn identity(row: &Measurement) -> (&str, &str, Conv, Cache) {
+    (&row.case.suite, &row.case.layer, row.case.conv, row.case.cache)
 }
 
 fn summary(first: &Measurement, rows: &[&Measurement]) -> LayerSummary {
@@ -44,6 +50,7 @@ fn summary(first: &Measurement, rows: &[&Measurement]) -> LayerSummary {
     LayerSummary {
         suite: first.case.suite.clone(),
         layer: first.case.layer.clone(),
+        cache: first.case.cache,
         input: Bytes(conv.input_elements() * conv.element().bytes()),
         im2col: rows.iter().find(whole).and_then(|r| r.computation_bytes).map(Bytes),
         fastest: fastest.map(|(r, _)| r.clone()),
@@ -55,7 +62,7 @@ fn summary(first: &Measurement, rows: &[&Measurement]) -> LayerSummary {
 mod tests {
     use super::*;
     use crate::algorithm::Variant;
-    use crate::record::{Cache, CaseKey};
+    use crate::record::CaseKey;
     use crate::runner::Prediction;
 
     fn row(layer: &str, algorithm: &str, variant: &str, status: Status, time: Option<f64>, workspace: Option<u64>) -> Measurement {
@@ -87,9 +94,11 @@ mod tests {
     }
 
     #[test]
-    fn layers_of_one_name_in_two_suites_stay_apart() {
+    fn suites_and_caches_stay_apart() {
         let mut other = row("a", "direct", "", Status::Ok, Some(1.0), Some(0));
         other.case.suite = "t".into();
-        assert_eq!(layers(&[row("a", "direct", "", Status::Ok, Some(2.0), Some(0)), other]).len(), 2);
+        let mut cold = row("a", "direct", "", Status::Ok, Some(3.0), Some(0));
+        cold.case.cache = Cache::Cold;
+        assert_eq!(layers(&[row("a", "direct", "", Status::Ok, Some(2.0), Some(0)), other, cold]).len(), 3);
     }
 }

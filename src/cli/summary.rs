@@ -2,7 +2,7 @@
 
 use super::table::{lines, table};
 use crate::analysis::{LayerSummary, layers};
-use crate::record::Measurement;
+use crate::record::{Cache, Measurement};
 use crate::suite::Suite;
 use crate::units::{Bytes, Nanoseconds};
 use std::collections::BTreeMap;
@@ -22,7 +22,10 @@ pub(super) fn text(rows: &[Measurement], suites: &[Suite]) -> String {
 
 fn summary_row(layer: &LayerSummary, many: bool) -> Vec<String> {
     let dash = || "-".to_owned();
-    let name = if many { format!("{}/{}", layer.suite, layer.layer) } else { layer.layer.clone() };
+    let mut name = if many { format!("{}/{}", layer.suite, layer.layer) } else { layer.layer.clone() };
+    if layer.cache == Cache::Cold {
+        name += " (cold)";
+    }
     let input = layer.input;
     let blow_up = layer.im2col.map_or_else(dash, |columns| format!("{:.1}x", columns.0 as f64 / input.0.max(1) as f64));
     let columns = layer.im2col.map_or_else(dash, |columns| format!("{columns:#}"));

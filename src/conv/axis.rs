@@ -76,14 +76,16 @@ impl Axis {
     /// Pairs of an output and a tap whose input element exists, summed over all outputs: the taps that do not fall in the
     /// padding. A multi-dimensional kernel's count is the product over its axes.
     pub fn taps_inside(&self) -> u64 {
-        let outputs = self.output();
-        (0..self.kernel)
-            .map(|tap| {
-                // Outputs o with 0 <= o·stride + tap·dilation − pad_before < size.
-                let shift = tap * self.dilation;
-                let first = self.pad_before.saturating_sub(shift).div_ceil(self.stride);
-                let end = (self.size + self.pad_before).saturating_sub(shift).div_ceil(self.stride);
-                end.min(outputs).saturating_sub(first)
+        // An output o and a tap t meet an element where pad_before <= o·stride + t·dilation < pad_before + size. For each of the fewer of
+        // the two, the others that do are a range.
+        let (outputs, taps) = ((self.output(), self.stride), (self.kernel, self.dilation));
+        let ((few, few_step), (many, many_step)) = if outputs.0 < taps.0 { (outputs, taps) } else { (taps, outputs) };
+        (0..few)
+            .map(|i| {
+                let shift = i * few_step;
+                let first = self.pad_before.saturating_sub(shift).div_ceil(many_step);
+                let end = (self.size + self.pad_before).saturating_sub(shift).div_ceil(many_step);
+                end.min(many).saturating_sub(first)
             })
             .sum()
     }

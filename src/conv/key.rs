@@ -7,7 +7,7 @@
 
 use super::axis::NAMES;
 use super::{Axis, Conv, ConvError, ConvSpec, KeyError};
-use std::fmt;
+use std::fmt::{self, Write};
 use std::str::FromStr;
 
 impl fmt::Display for Conv {
@@ -15,11 +15,11 @@ impl fmt::Display for Conv {
         let names = &NAMES[3 - self.rank()..];
         let mut key = format!("n{}c{}", self.batch(), self.channels_in());
         for (axis, name) in self.axes().iter().zip(names) {
-            key += &format!("{}{}", name.input, axis.size);
+            write!(key, "{}{}", name.input, axis.size)?;
         }
-        key += &format!("_k{}", self.channels_out());
+        write!(key, "_k{}", self.channels_out())?;
         for (axis, name) in self.axes().iter().zip(names) {
-            key += &format!("{}{}", name.kernel, axis.kernel);
+            write!(key, "{}{}", name.kernel, axis.kernel)?;
         }
         let padding = |a: &Axis| {
             if a.pad_before == a.pad_after { a.pad_before.to_string() } else { format!("{}:{}", a.pad_before, a.pad_after) }
@@ -31,7 +31,7 @@ impl fmt::Display for Conv {
             ('g', "1", self.groups().to_string()),
         ] {
             if values != default {
-                key += &format!("_{letter}{values}");
+                write!(key, "_{letter}{values}")?;
             }
         }
         f.pad(&key)
@@ -62,9 +62,9 @@ struct Parser<'a> {
 impl Parser<'_> {
     fn conv(mut self) -> Result<ConvSpec, KeyError> {
         self.letter('n', "a key begins with the batch, as in n1c64h56w56_k128r3s3_p1")?;
-        let batch = self.number("the batch")?;
+        let batch = self.number("the batch N")?;
         self.letter('c', "input channels follow the batch")?;
-        let channels_in = self.number("the input channels")?;
+        let channels_in = self.number("the channel count C")?;
         // The first axis letter decides the rank: d, h or w.
         let rank = match self.peek() {
             Some('d') => 3,
@@ -76,14 +76,14 @@ impl Parser<'_> {
         let mut axes = vec![Axis::POINT; rank];
         for (axis, name) in axes.iter_mut().zip(names) {
             self.letter(name.input, "the input's extents come as d, h, w")?;
-            axis.size = self.number("an extent")?;
+            axis.size = self.number(&format!("the extent {}", name.input))?;
         }
         self.letter('_', "the kernel follows after '_'")?;
         self.letter('k', "the kernel begins with the output channels, as in k128r3s3")?;
-        let channels_out = self.number("the output channels")?;
+        let channels_out = self.number("the channel count K")?;
         for (axis, name) in axes.iter_mut().zip(names) {
             self.letter(name.kernel, "the kernel's extents come as t, r, s, one for each axis of the input")?;
-            axis.kernel = self.number("a kernel extent")?;
+            axis.kernel = self.number(&format!("the kernel extent {}", name.kernel))?;
         }
         let mut spec = ConvSpec::new(batch, channels_in, channels_out, &axes);
         let mut seen = String::new();
@@ -99,10 +99,8 @@ impl Parser<'_> {
             match letter {
                 's' => self.each_axis(&mut spec.axes, |a, (before, _)| a.stride = before)?,
                 'd' => self.each_axis(&mut spec.axes, |a, (before, _)| a.dilation = before)?,
-                'p' => {
-                    self.each_axis(&mut spec.axes, |a, (before, after)| (a.pad_before, a.pad_after) = (before, after.unwrap_or(before)))?
-                }
-                _ => spec.groups = self.number("the groups")?,
+                'p' => self.each_axis(&mut spec.axes, |a, (before, after)| *a = a.pad(before, after.unwrap_or(before)))?,
+                _ => spec.groups = self.number("the group count")?,
             }
         }
         Ok(spec)

@@ -86,14 +86,14 @@ fn impossible_problems_name_the_value() {
         ),
         (
             "n1c99999999999999999999h1w1_k1r1s1",
-            "'n1c99999999999999999999h1w1_k1r1s1': the input channels is 99999999999999999999, past the largest extent 4294967295",
+            "'n1c99999999999999999999h1w1_k1r1s1': the channel count C is 99999999999999999999, past the largest extent 4294967295",
         ),
         (
             "n4000000000c4000000000h1w2_k1r1s1",
             "'n4000000000c4000000000h1w2_k1r1s1': bytes of the input overflow 64 bits: 4000000000 x 4000000000 x 4 x 1 x 1 x 2",
         ),
         ("n1c3h4w4", "'n1c3h4w4', character 9: expected '_': the kernel follows after '_'"),
-        ("n-1c3h4w4_k1r1s1", "'n-1c3h4w4_k1r1s1', character 2: expected the batch, a whole number"),
+        ("n-1c3h4w4_k1r1s1", "'n-1c3h4w4_k1r1s1', character 2: expected the batch N, a whole number"),
         ("n1c3h4w4_k1r1s1_p1_p2", "'n1c3h4w4_k1r1s1_p1_p2', character 20: a second token 'p'"),
         ("n1c3h4w4_k1r1s1_p1x2x3", "'n1c3h4w4_k1r1s1_p1x2x3', character 18: 3 values for 2 axes: give one for all or one for each"),
         ("n1c3h4w4_k1r1s1_s1:2", "'n1c3h4w4_k1r1s1_s1:2', character 19: expected '_': tokens are joined by '_'"),

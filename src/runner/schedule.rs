@@ -66,6 +66,7 @@ pub fn schedule(request: &Request<'_>) -> Result<Vec<Planned>, RunnerError> {
     if request.suites.iter().any(|s| !s.layers.is_empty()) {
         let cases: Vec<_> = planned.iter().map(|p| (p.case(), p.stands_for_algorithm())).collect();
         request.selection.check(&cases)?;
+        request.check_variants(&planned)?;
     }
     Ok(planned)
 }
@@ -78,6 +79,23 @@ impl Planned {
 }
 
 impl Request<'_> {
+    /// A variant that was asked for by name and that no layer has is a mistake to be told of, not a result.
+    fn check_variants(&self, planned: &[Planned]) -> Result<(), RunnerError> {
+        let refusal = |case: &CaseKey| {
+            let algorithm = self.algorithms.iter().find(|a| a.id() == case.algorithm)?;
+            algorithm.workspace(&case.conv, &case.variant).err().filter(|why| matches!(why, Unsupported::Variant(_)))
+        };
+        for case in planned.iter().map(Planned::case) {
+            let Some(why) = refusal(case) else { continue };
+            let same = |p: &&Planned| (&p.case().algorithm, &p.case().variant) == (&case.algorithm, &case.variant);
+            if planned.iter().filter(same).all(|p| refusal(p.case()).is_some()) {
+                let pattern = case.variant.qualify(&case.algorithm);
+                return Err(RunnerError::Pattern { pattern, problem: why.to_string() });
+            }
+        }
+        Ok(())
+    }
+
     fn cases(&self, suite: &Suite, layer: &Layer, algorithm: &dyn Algorithm) -> Vec<Planned> {
         let key = |variant, cache| CaseKey {
             suite: suite.name.clone(),

@@ -26,7 +26,7 @@ fn impossible_convolutions() {
     $ run n1c4h8w8_k4r0s3
     convledger: 'n1c4h8w8_k4r0s3': r is 0, must be at least 1
     $ ledger n1c-4h8w8_k4r3s3
-    convledger: 'n1c-4h8w8_k4r3s3', character 4: expected the input channels, a whole number
+    convledger: 'n1c-4h8w8_k4r3s3', character 4: expected the channel count C, a whole number
     $ ledger n1c4h8w8_k6r3s3_g4
     convledger: 'n1c4h8w8_k6r3s3_g4': 4 groups do not divide K = 6 channels
     $ ledger n1c4h2w2_k6r3s3
@@ -34,7 +34,7 @@ fn impossible_convolutions() {
     $ ledger n1c4294967296h8w8_k6r3s3
     convledger: 'n1c4294967296h8w8_k6r3s3': C is 4294967296, past the largest extent 4294967295
     $ ledger n1c99999999999999999999999h8w8_k6r3s3
-    convledger: 'n1c99999999999999999999999h8w8_k6r3s3': the input channels is 99999999999999999999999, past the largest extent 4294967295
+    convledger: 'n1c99999999999999999999999h8w8_k6r3s3': the channel count C is 99999999999999999999999, past the largest extent 4294967295
     $ ledger n4294967295c4294967295h4294967295w4294967295_k6r3s3
     convledger: 'n4294967295c4294967295h4294967295w4294967295_k6r3s3': bytes of the input overflow 64 bits: 4294967295 x 4294967295 x 4 x 1 x 4294967295 x 4294967295
     $ ledger n1c65536h65536w4096_k65536r3s3_p1

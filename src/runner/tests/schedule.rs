@@ -107,13 +107,18 @@ fn an_empty_batch_is_skipped_but_first_of_all_unsupported() {
 #[test]
 fn variants_written_out_are_added_or_refused() {
     let setting = Setting::new(&[suite("a", &["n1c2h4w4_k2r3s3"])]);
-    let setting = setting.algorithms(&["columns:image", "columns:strip=2", "columns:strip=0", "direct:tile=4"]);
+    let setting = setting.algorithms(&["columns:image", "columns:strip=2"]);
     assert_snapshot!(setting.listed(), @r"
-    a l0 direct:tile=4 Unsupported, ? B, 0 buffers: direct has no tile=4
     a l0 columns:image run, 288 B, 5 buffers
     a l0 columns:strip=2 run, 288 B, 5 buffers
-    a l0 columns:strip=0 Unsupported, ? B, 0 buffers: columns has no strip=0
     ");
+    for (pattern, message) in [
+        ("columns:strip=0", "algorithm pattern 'columns:strip=0': columns has no strip=0"),
+        ("direct:tile=4", "algorithm pattern 'direct:tile=4': direct has no tile=4"),
+    ] {
+        let setting = Setting::new(&[suite("a", &["n1c2h4w4_k2r3s3"])]).algorithms(&["columns:image", pattern]);
+        assert_eq!(setting.plan().expect_err(pattern).to_string(), message);
+    }
 }
 
 #[test]
