@@ -114,8 +114,8 @@ fn conv() -> impl Strategy<Value = Conv> {
     });
     // Half of them such that Winograd applies.
     let plain = (1_u64..20, 1_u64..20, 0_u64..3).prop_map(|(h, w, p)| vec![Axis::new(h, 3).pad(p, p), Axis::new(w, 3).pad(p, p)]);
-    let axes = prop_oneof![prop::collection::vec(axis, 1..=3), plain];
-    (1_u64..4, 1_u64..12, 1_u64..20, 1_u64..4, axes)
+    let spatial = prop_oneof![prop::collection::vec(axis, 1..=3), plain];
+    (1_u64..4, 1_u64..12, 1_u64..20, 1_u64..4, spatial)
         .prop_map(|(batch, cg, kg, groups, axes)| ConvSpec::new(batch, cg * groups, kg * groups, &axes).groups(groups))
         .prop_filter_map("kernel larger than input", |spec| spec.build().ok())
 }
@@ -192,7 +192,7 @@ fn buffers_take_what_the_plan_says() {
     }
 }
 
-/// The convolution cases of the ONNX project, converted from PyTorch, with the outputs PyTorch computed.
+/// The convolution cases of the ONNX project, converted from `PyTorch`, with the outputs it computed.
 #[test]
 fn pytorch_computed_the_same() {
     let gpu = device::open();

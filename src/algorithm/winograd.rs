@@ -87,24 +87,23 @@ impl Winograd {
         }
     }
 
-    fn push_filter_transform(&self, plan: &mut Plan, conv: &Conv, filters: BufferId, limits: &Limits) -> Result<(), Unsupported> {
-        let transforms = self.transforms();
+    fn push_filter_transform(&self, plan: &mut Plan, conv: &Conv, shared: &Shared, limits: &Limits) -> Result<(), Unsupported> {
         let planes = conv.channels_out() * conv.group_channels_in();
         let bytes = conv.element().bytes();
         let step = StepBuilder::new("filter_transform", "winograd_filter", ElementType::F32)
-            .constant("g", Constant::Matrix(literals(&transforms.g)))
+            .constant("g", Constant::Matrix(literals(&shared.transforms.g)))
             .bind(plan.whole(Plan::WEIGHTS))
-            .bind(plan.whole(filters).write())
+            .bind(plan.whole(shared.filters).write())
             .problem(&[("planes", planes)])?
-            .cost(&[2, planes, Transforms::terms(&transforms.g)], &[&[planes, 9 + self.alpha() * self.alpha(), bytes]])
+            .cost(&[2, planes, Transforms::terms(&shared.transforms.g)], &[&[planes, 9 + self.alpha() * self.alpha(), bytes]])
             .linear(planes, Tuning::of(limits).lanes, limits)?;
         plan.steps.push(step);
         Ok(())
     }
 
     /// The stages of `tiles` tiles from `first` on: transform the input, multiply, transform back.
-    fn push_chunk(&self, plan: &mut Plan, conv: &Conv, buffers: &Workspace, chunk: &Chunk, limits: &Limits) -> Result<(), Unsupported> {
-        let transforms = self.transforms();
+    fn push_chunk(&self, plan: &mut Plan, conv: &Conv, shared: &Shared, chunk: &Chunk, limits: &Limits) -> Result<(), Unsupported> {
+        let transforms = &shared.transforms;
         let tuning = Tuning::of(limits);
         let Chunk { tiling, first, tiles } = chunk;
         let (first, tiles) = (*first, *tiles);
@@ -118,7 +117,7 @@ impl Winograd {
 
         let input_image = c * conv.input_points();
         let input = plan.window(Plan::INPUT, image * input_image, images * input_image, limits);
-        let (factors, skip) = plan.window(buffers.tiles, 0, points * c * tiles, limits);
+        let (factors, skip) = plan.window(shared.tiles, 0, points * c * tiles, limits);
         let input_step = StepBuilder::new("input_transform", "winograd_input", ElementType::F32)
             .constant("m", Constant::Size(super::build::word("tile edge", self.m)?))
             .constant("bt", Constant::Matrix(literals(&transforms.bt)))
@@ -134,14 +133,14 @@ impl Winograd {
             .linear(c * tiles, tuning.lanes, limits)?;
 
         let (group_c, group_k) = (conv.group_channels_in(), conv.group_channels_out());
-        let (products, products_skip) = plan.window(buffers.products, 0, points * k * tiles, limits);
+        let (products, products_skip) = plan.window(shared.products, 0, points * k * tiles, limits);
         let multiply = Product {
             stage: "gemm",
             m: group_k,
             n: tiles,
             k: group_c,
             batch: points * conv.groups(),
-            a: Matrix { window: (plan.whole(buffers.filters), 0), pitch: group_c, stride: group_k * group_c },
+            a: Matrix { window: (plan.whole(shared.filters), 0), pitch: group_c, stride: group_k * group_c },
             a_period: points * conv.groups(),
             b: Matrix { window: (factors, skip), pitch: tiles, stride: group_c * tiles },
             c: Matrix { window: (products, products_skip), pitch: tiles, stride: group_k * tiles },
@@ -184,8 +183,9 @@ struct Chunk<'a> {
     tiles: u64,
 }
 
-/// The three workspace buffers.
-struct Workspace {
+/// What all chunks share: the matrices and the three workspace buffers.
+struct Shared {
+    transforms: Transforms,
     filters: BufferId,
     tiles: BufferId,
     products: BufferId,
@@ -254,17 +254,18 @@ impl Algorithm for Winograd {
         self.workspace(conv, variant)?;
         let mut plan = Plan::new(conv);
         plan.tuning = Tuning::of(limits).gemm.for_rows(conv.group_channels_out()).describe();
-        let buffers = Workspace {
+        let shared = Shared {
+            transforms: self.transforms(),
             filters: plan.workspace("filters", &[points, conv.channels_out(), conv.group_channels_in()], ElementType::F32)?,
             tiles: plan.workspace("tiles", &[points, conv.channels_in(), chunk], ElementType::F32)?,
             products: plan.workspace("products", &[points, conv.channels_out(), chunk], ElementType::F32)?,
         };
         if tiling.all > 0 {
-            self.push_filter_transform(&mut plan, conv, buffers.filters, limits)?;
+            self.push_filter_transform(&mut plan, conv, &shared, limits)?;
         }
         check_steps(1 + 3_u64.saturating_mul(tiling.all.div_ceil(chunk.max(1))))?;
         for (first, tiles) in pieces(tiling.all, chunk.max(1)) {
-            self.push_chunk(&mut plan, conv, &buffers, &Chunk { tiling: &tiling, first, tiles }, limits)?;
+            self.push_chunk(&mut plan, conv, &shared, &Chunk { tiling: &tiling, first, tiles }, limits)?;
         }
         plan.finish(limits)
     }

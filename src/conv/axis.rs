@@ -76,18 +76,23 @@ impl Axis {
     /// Pairs of an output and a tap whose input element exists, summed over all outputs: the taps that do not fall in the
     /// padding. A multi-dimensional kernel's count is the product over its axes.
     pub fn taps_inside(&self) -> u64 {
-        // An output o and a tap t meet an element where pad_before <= o·stride + t·dilation < pad_before + size. For each of the fewer of
-        // the two, the others that do are a range.
-        let (outputs, taps) = ((self.output(), self.stride), (self.kernel, self.dilation));
-        let ((few, few_step), (many, many_step)) = if outputs.0 < taps.0 { (outputs, taps) } else { (taps, outputs) };
-        (0..few)
-            .map(|i| {
-                let shift = i * few_step;
-                let first = self.pad_before.saturating_sub(shift).div_ceil(many_step);
-                let end = (self.size + self.pad_before).saturating_sub(shift).div_ceil(many_step);
-                end.min(many).saturating_sub(first)
-            })
-            .sum()
+        // An output o and a tap t meet an element where pad_before <= o·stride + t·dilation < pad_before + size.
+        self.pairs_below(self.pad_before + self.size) - self.pairs_below(self.pad_before)
+    }
+
+    /// Pairs of an output o and a tap t with `o·stride + t·dilation < end`, in logarithmic time: kernels of billions of taps are possible.
+    fn pairs_below(&self, end: u64) -> u64 {
+        let (outputs, stride) = (u128::from(self.output()), u128::from(self.stride));
+        let (taps, dilation) = (u128::from(self.kernel), u128::from(self.dilation));
+        let Some(x) = u128::from(end).checked_sub(1) else { return 0 };
+        // Taps 0..some reach at least one output, of them 0..all reach every output.
+        let some = taps.min(x / dilation + 1);
+        let all = x.checked_sub((outputs - 1) * stride).map_or(0, |rest| some.min(rest / dilation + 1));
+        // The others, last one first, reach floor((x − t·dilation) / stride) + 1 outputs each.
+        let others = some - all;
+        let sum = if others == 0 { 0 } else { floor_sum(others, stride, dilation, x - (some - 1) * dilation) + others };
+        // At most outputs times taps, which fit 64 bits in every convolution that is built.
+        u64::try_from(all * outputs + sum).unwrap_or(u64::MAX)
     }
 
     pub(super) fn check(&self, names: &AxisNames) -> Result<(), ConvError> {
@@ -120,5 +125,21 @@ impl Axis {
             return Err(ConvError::KernelTooLarge { axis: *input, kernel: *kernel, span, padded });
         }
         Ok(())
+    }
+}
+
+/// `Σ floor((a·i + b) / m)` over i from 0 to n − 1, by the Euclidean algorithm.
+fn floor_sum(mut n: u128, mut m: u128, mut a: u128, mut b: u128) -> u128 {
+    let mut sum = 0;
+    loop {
+        sum += (n - 1) * n / 2 * (a / m) + n * (b / m);
+        (a, b) = (a % m, b % m);
+        let top = a * n + b;
+        if top < m {
+            return sum;
+        }
+        // The remaining lattice points are counted along the other axis.
+        (n, b) = (top / m, top % m);
+        std::mem::swap(&mut m, &mut a);
     }
 }
