@@ -90,10 +90,12 @@ fn plan(conv: &Conv, text: &str, limits: &Limits) -> anyhow::Result<(String, Pla
     Ok((name, plan))
 }
 
-/// An output file that takes its name only once it is whole, and is not left behind if it never is.
+/// An output file that takes its name only once it is whole, and is not left behind if it never is. A link is followed; what is no
+/// regular file, such as a pipe, is written to as it stands.
 struct Output<'a> {
     path: &'a Path,
-    temporary: PathBuf,
+    /// What is written and the name it takes in the end, where it is not written in place.
+    rename: Option<(PathBuf, PathBuf)>,
     file: File,
 }
 
@@ -103,15 +105,22 @@ impl<'a> Output<'a> {
         if path.is_dir() {
             bail!("--output {}: is a directory", path.display());
         }
-        let mut name = path.file_name().with_context(|| format!("--output {}: not a file name", path.display()))?.to_owned();
+        let place = || format!("--output {}", path.display());
+        let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        if real.exists() && !real.is_file() {
+            let file = File::options().write(true).open(&real).with_context(place)?;
+            return Ok(Self { path, rename: None, file });
+        }
+        let mut name = real.file_name().with_context(|| format!("{}: not a file name", place()))?.to_owned();
         name.push(".partial");
-        let temporary = path.with_file_name(name);
-        let file = File::create(&temporary).with_context(|| format!("--output {}", path.display()))?;
-        Ok(Self { path, temporary, file })
+        let temporary = real.with_file_name(name);
+        let file = File::create(&temporary).with_context(place)?;
+        Ok(Self { path, rename: Some((temporary, real)), file })
     }
 
     fn write(self, shape: &[u64], values: &[f32]) -> anyhow::Result<Outcome> {
-        let written = write_npy(&self.file, shape, values).and_then(|()| fs::rename(&self.temporary, self.path));
+        let written = write_npy(&self.file, shape, values)
+            .and_then(|()| self.rename.as_ref().map_or(Ok(()), |(temporary, real)| fs::rename(temporary, real)));
         written.with_context(|| format!("--output {}", self.path.display()))?;
         Ok(Outcome::Good)
     }
@@ -120,7 +129,9 @@ impl<'a> Output<'a> {
 impl Drop for Output<'_> {
     fn drop(&mut self) {
         // Where it has its name by now there is nothing to remove; where it cannot be removed, an error is being told already.
-        let _ = fs::remove_file(&self.temporary);
+        if let Some((temporary, _)) = &self.rename {
+            let _ = fs::remove_file(temporary);
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use super::table::{lines, table};
 use super::{Outcome, print};
 use crate::algorithm::{ALGORITHMS, Variant};
 use crate::plan::Limits;
-use crate::record::{Cache, CaseKey, Status};
+use crate::record::{Cache, CaseKey, Status, guarded};
 use crate::runner::{Planned, Request, Selection, schedule};
 use crate::units::Grouped;
 use serde::Serialize;
@@ -35,7 +35,7 @@ enum Format {
 }
 
 /// A predicted row, under the column names of `measurements.csv`.
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 struct Row {
     suite: String,
     layer: String,
@@ -105,7 +105,11 @@ impl Row {
 
 fn as_csv(rows: &[Row]) -> anyhow::Result<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    rows.iter().try_for_each(|row| writer.serialize(row))?;
+    for row in rows {
+        // Names are the user's own; the other texts are ours.
+        let (suite, layer) = (guarded(&row.suite), guarded(&row.layer));
+        writer.serialize(Row { suite, layer, ..row.clone() })?;
+    }
     Ok(String::from_utf8(writer.into_inner()?)?)
 }
 

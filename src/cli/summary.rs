@@ -2,7 +2,7 @@
 
 use super::table::{lines, table};
 use crate::analysis::{LayerSummary, layers};
-use crate::record::{Cache, Measurement};
+use crate::record::{Cache, Measurement, Status};
 use crate::suite::Suite;
 use crate::units::{Bytes, Nanoseconds};
 use std::collections::BTreeMap;
@@ -11,18 +11,28 @@ use std::collections::BTreeMap;
 pub(super) fn text(rows: &[Measurement], suites: &[Suite]) -> String {
     let many = suites.len() > 1;
     let header = ["layer", ">input", ">im2col workspace", ">blow-up", "fastest", ">time", ">GFLOP/s", ">workspace", ">over direct"];
-    let body = layers(rows).into_iter().map(|layer| summary_row(&layer, many));
+    let repeats = |layer: &LayerSummary| {
+        let suite = suites.iter().find(|suite| suite.name == layer.suite);
+        suite.and_then(|s| s.layers.iter().find(|l| l.name == layer.layer)).map_or(1, |l| l.count)
+    };
+    let body = layers(rows).into_iter().map(|layer| summary_row(&layer, repeats(&layer), many));
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for row in rows {
         *counts.entry(row.status.name()).or_default() += 1;
     }
     let counts = counts.iter().map(|(status, n)| format!("{n} {status}")).collect::<Vec<_>>().join(", ");
-    format!("\n{}\n{} cases: {counts}\n", lines(&table(&header, body)), rows.len())
+    let unmeasured = rows.iter().any(|row| row.status == Status::Skipped && row.case.conv.batch() > 0);
+    let caution = if unmeasured { "The fastest is of the cases that were measured before the time was spent.\n" } else { "" };
+    let cases = if rows.len() == 1 { "case" } else { "cases" };
+    format!("\n{}\n{} {cases}: {counts}\n{caution}", lines(&table(&header, body)), rows.len())
 }
 
-fn summary_row(layer: &LayerSummary, many: bool) -> Vec<String> {
+fn summary_row(layer: &LayerSummary, repeats: u64, many: bool) -> Vec<String> {
     let dash = || "-".to_owned();
     let mut name = if many { format!("{}/{}", layer.suite, layer.layer) } else { layer.layer.clone() };
+    if repeats > 1 {
+        name = format!("{name} (x{repeats})");
+    }
     if layer.cache == Cache::Cold {
         name += " (cold)";
     }

@@ -67,7 +67,7 @@ impl Cell for bool {
 
 impl Cell for String {
     fn write(&self) -> Result<String, Problem> {
-        Ok(if runs_as_formula(self) { format!("'{self}") } else { self.clone() })
+        Ok(guarded(self))
     }
 
     fn read(text: &str) -> Result<Self, Problem> {
@@ -76,6 +76,11 @@ impl Cell for String {
             _ => text.to_owned(),
         })
     }
+}
+
+/// A text as a CSV cell: with a `'` in front where a spreadsheet would run it as a formula.
+pub fn guarded(text: &str) -> String {
+    if runs_as_formula(text) { format!("'{text}") } else { text.to_owned() }
 }
 
 /// Whether a spreadsheet would take a text for a formula, or the reader would take its own `'` for a guard. The characters

@@ -33,6 +33,17 @@ pub struct Resumed {
 
 const FILES: [&str; 4] = [SampleRow::FILE, StepRow::FILE, LedgerRow::FILE, Measurement::FILE];
 
+impl Resumed {
+    /// Notes in `environment.json` that the run is gone on with, now and by this command line.
+    ///
+    /// # Errors
+    /// [`RecordError::Io`] where the file cannot be written; it is then as it was.
+    pub fn note(&mut self) -> Result<(), RecordError> {
+        self.environment.note_resumption();
+        self.environment.write(self.directory.path())
+    }
+}
+
 impl RunDirectory {
     /// Makes the folder with its parents, `environment.json` and the four CSV files with their headers.
     ///

@@ -29,6 +29,24 @@ pub struct Settings {
     pub caches: Vec<Cache>,
 }
 
+/// One `--resume` of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Resumption {
+    /// When, in whole seconds.
+    pub at: Timestamp,
+    /// Program and arguments, as typed.
+    pub arguments: Vec<String>,
+}
+
+fn command_line() -> Vec<String> {
+    std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect()
+}
+
+fn now() -> Timestamp {
+    Timestamp::now().round(Unit::Second).unwrap_or_else(|_| Timestamp::now())
+}
+
 /// Where and how a run was made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -45,6 +63,9 @@ pub struct Environment {
     pub started: Timestamp,
     /// Program and arguments, as typed.
     pub command_line: Vec<String>,
+    /// When and how the run was gone on with, one for each `--resume`.
+    #[serde(default)]
+    pub resumed: Vec<Resumption>,
     /// Operating system.
     pub os: Option<String>,
     /// Its version.
@@ -83,7 +104,7 @@ impl Environment {
     /// Asks the host for everything that the arguments do not say. A fresh `run_id` and the current time; no measured peaks,
     /// no notes.
     pub fn gather(device: Identity, limits: Limits, features: Vec<String>, clock: ClockFacts, seed: u64, settings: Settings) -> Self {
-        let started = Timestamp::now().round(Unit::Second).unwrap_or_else(|_| Timestamp::now());
+        let started = now();
         let known = RefreshKind::nothing().with_cpu(CpuRefreshKind::nothing()).with_memory(MemoryRefreshKind::nothing().with_ram());
         let host = System::new_with_specifics(known).ok();
         Self {
@@ -92,7 +113,8 @@ impl Environment {
             version: env!("CARGO_PKG_VERSION").into(),
             git_commit: git_commit(),
             started,
-            command_line: std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect(),
+            command_line: command_line(),
+            resumed: Vec::new(),
             os: System::name().ok(),
             os_version: System::os_version().ok(),
             kernel_version: System::kernel_version().ok(),
@@ -130,6 +152,11 @@ impl Environment {
             return Err(RecordError::Schema { path, found });
         }
         serde_json::from_str(&text).map_err(wrong)
+    }
+
+    /// Notes that the run is gone on with, now and by this command line.
+    pub(super) fn note_resumption(&mut self) {
+        self.resumed.push(Resumption { at: now(), arguments: command_line() });
     }
 
     /// Writes the file, whole or not at all.

@@ -19,8 +19,9 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+pub use cell::guarded;
 pub use directory::{Resumed, RunDirectory, default_directory};
-pub use environment::{Environment, SCHEMA_VERSION, Settings};
+pub use environment::{Environment, Resumption, SCHEMA_VERSION, Settings};
 pub use error::RecordError;
 pub use reader::Run;
 pub use rows::{Cache, CaseKey, CaseRows, LedgerRow, Measurement, SampleRow, Status, StepLimit, StepRow};

@@ -15,8 +15,8 @@ use sysinfo::{MemoryRefreshKind, RefreshKind, System};
 
 /// Tensors are copied until a rotation through the copies passes this: more than any last-level cache in use.
 const COLD_BYTES: u64 = 256 << 20;
-/// Most copies of small tensors.
-const COLD_SETS: u64 = 64;
+/// Most copies of small tensors; a rotation that stays small says so in its row.
+const COLD_SETS: u64 = 256;
 
 /// Runs cases on an open device.
 pub struct DeviceExecutor {
@@ -76,6 +76,10 @@ impl DeviceExecutor {
         let sets = copies(&plan, case.cache);
         let workspace = plan.bytes(Ledger::Computation).0;
         self.check_host_memory(Bytes(tensor_bytes(&plan).saturating_mul(sets).saturating_add(workspace)))?;
+        let rotation = tensor_bytes(&plan).saturating_mul(sets);
+        if case.cache == Cache::Cold && rotation < COLD_BYTES {
+            rows.measurement.noise = format!("cold_rotation={rotation}B");
+        }
         let problem = Self::problem(&mut self.problem, &case.conv, seed);
 
         phase(Phase::Compiling);
@@ -128,6 +132,8 @@ impl Execute for DeviceExecutor {
             ("utilisation".to_owned(), empty("needs the device's measured peak rates, which this version does not measure")),
             ("limit".to_owned(), empty("needs the device's measured peak rates, which this version does not measure")),
         ]);
+        let too_few = "fewer than 6 samples give no 95 % interval of the median";
+        notes.insert("time_ci95_low_ns, time_ci95_high_ns".to_owned(), empty(too_few));
         if !self.gpu.tells_allocations() {
             notes.insert("allocated_bytes".to_owned(), empty("this backend's allocator gives no report"));
         }

@@ -58,7 +58,7 @@ impl<'g> Prepared<'g> {
         match session.run(self) {
             Err(DeviceError::Clock { .. }) => {
                 self.clock = Clock::Host;
-                self.rows.measurement.noise = "device_clock_failed".into();
+                note(&mut self.rows.measurement.noise, "device_clock_failed");
                 Session { resolution: Nanoseconds(1.0), rule }.run(self)
             }
             other => other,
@@ -134,6 +134,14 @@ fn stages(loaded: &Loaded, times: &[f64], row: &Measurement) -> Vec<StepRow> {
     stages
 }
 
+/// Adds to what is to be said against the samples.
+fn note(noise: &mut String, text: &str) {
+    if !noise.is_empty() && !text.is_empty() {
+        noise.push(';');
+    }
+    noise.push_str(text);
+}
+
 /// Fills in what the samples say.
 fn summarise(measured: &Measured, clock: Clock, rows: &mut CaseRows) {
     let row = &mut rows.measurement;
@@ -154,7 +162,7 @@ fn summarise(measured: &Measured, clock: Clock, rows: &mut CaseRows) {
     row.time_p05_ns = Some(summary.p05);
     row.time_p95_ns = Some(summary.p95);
     (row.time_ci95_low_ns, row.time_ci95_high_ns) = summary.ci95.unzip();
-    row.noise = [row.noise.clone(), summary.noise()].into_iter().filter(|s| !s.is_empty()).collect::<Vec<_>>().join(";");
+    note(&mut row.noise, &summary.noise());
     row.effective_gflops = Some(row.flops as f64 / summary.median);
     rows.samples = (0_u64..)
         .zip(samples.taken().iter().zip(samples.outliers()))

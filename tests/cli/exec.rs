@@ -238,3 +238,21 @@ fn a_full_disk_leaves_no_half_output() {
     assert!(!arrays.path("y.npy").exists());
     arrays.nothing_left_behind();
 }
+
+/// A link keeps pointing where it did, a device stays a device.
+#[cfg(target_os = "linux")]
+#[test]
+fn output_follows_links_and_leaves_special_files_alone() {
+    let arrays = Arrays::of("n1c2h4w4_k3r3s3");
+    fs::write(arrays.path("target.npy"), "old").expect("written");
+    std::os::unix::fs::symlink("target.npy", arrays.path("y.npy")).expect("linked");
+    arrays.check("direct", false);
+    assert!(fs::symlink_metadata(arrays.path("y.npy")).expect("a link").is_symlink());
+    assert!(fs::read(arrays.path("target.npy")).expect("the target").starts_with(b"\x93NUMPY"));
+    fs::remove_file(arrays.path("y.npy")).expect("removed");
+    std::os::unix::fs::symlink("/dev/full", arrays.path("y.npy")).expect("linked");
+    let ended = Ended::of(arrays.exec("direct", "x.npy", &[]));
+    assert_eq!(ended.code, Some(2));
+    assert_eq!(ended.stderr.lines().last(), Some("convledger: --output y.npy: No space left on device (os error 28)"));
+    assert!(!fs::metadata("/dev/full").expect("the device").is_file());
+}

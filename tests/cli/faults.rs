@@ -17,6 +17,10 @@ fn a_case_that_takes_too_long_is_a_row() {
         assert!(row.computation_bytes.is_some(), "what is predicted is known all the same");
     }
     assert!(ended.stdout.contains("2 cases: 2 timeout\n"), "{}", ended.stdout);
+    // Going on does not make good what failed.
+    let again = Ended::of(run_in(folder.path(), &[&args[..], &["--resume"]].concat()));
+    assert_eq!(again.code, Some(1), "{}", again.stderr);
+    assert!(again.stdout.contains("2 cases: 2 timeout\n"), "{}", again.stdout);
 }
 
 #[cfg(target_os = "linux")]

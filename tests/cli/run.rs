@@ -33,7 +33,7 @@ fn a_variant_that_is_not_proposed_runs_when_asked_for() {
     assert_eq!(titles(&rows), ["im2col:strip=3"]);
     assert_eq!((rows[0].status, rows[0].computation_bytes), (Status::Ok, Some(4 * 9 * 3 * 8 * 4)));
     assert!(ended.stderr.contains("[1/1] n1c4h8w8_k4r3s3_p1 im2col:strip=3: "), "{}", ended.stderr);
-    assert!(ended.stdout.contains("1 cases: 1 ok\n"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("1 case: 1 ok\n"), "{}", ended.stdout);
 }
 
 #[test]

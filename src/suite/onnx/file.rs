@@ -6,11 +6,15 @@
 //! <https://github.com/onnx/onnx/blob/main/onnx/onnx.proto>.
 
 use super::error::Problem;
+use crate::units::Bytes;
 use rten_onnx::onnx::ModelProto;
 use rten_onnx::protobuf::{DecodeMessage, OwnedValues, ProtobufError, ReadValue, ValueReader};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+
+/// Protocol buffers end at 2 GiB; a model with more keeps its weights in files beside it.
+const MAX_MODEL_BYTES: u64 = 1 << 31;
 
 /// Messages nested deeper than this are refused; a subgraph takes three levels.
 const MAX_DEPTH: usize = 64;
@@ -31,6 +35,13 @@ pub(super) fn open(path: &Path) -> Result<Parsed, Problem> {
     let metadata = file.metadata()?;
     if metadata.is_dir() {
         return Err(Problem::Foreign { found: "a directory".into() });
+    }
+    if !metadata.is_file() {
+        return Err(Problem::Foreign { found: "not a regular file".into() });
+    }
+    if metadata.len() > MAX_MODEL_BYTES {
+        let found = format!("{} are more than the {} a protobuf message can have", Bytes(metadata.len()), Bytes(MAX_MODEL_BYTES));
+        return Err(Problem::Foreign { found });
     }
     let mut head = Vec::new();
     File::open(path)?.take(512).read_to_end(&mut head)?;
