@@ -39,3 +39,17 @@ fn it_names_every_suite_and_every_status() {
         assert!(readme.contains(&format!("`{name}`")), "README.md does not name `{name}`");
     }
 }
+
+/// Every run kept in the repository can still be read, has a README of its own, and holds nothing that failed.
+#[test]
+fn kept_results_are_whole() {
+    let results = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("results");
+    let folders: Vec<_> = std::fs::read_dir(results).expect("results").map(|e| e.expect("entry").path()).filter(|p| p.is_dir()).collect();
+    assert!(!folders.is_empty(), "results/ holds no run");
+    for folder in folders.iter().filter(|f| f.join("README.md").exists()) {
+        let run = convledger::record::Run::read(folder).unwrap_or_else(|error| panic!("{error}"));
+        assert!(run.measurements.iter().any(|row| row.status == Status::Ok), "{}", folder.display());
+        assert!(run.measurements.iter().all(|row| !row.status.is_failure()), "{}", folder.display());
+    }
+    assert!(folders.iter().any(|f| f.join("README.md").exists()), "no run of results/ has a README");
+}
