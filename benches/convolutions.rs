@@ -7,12 +7,13 @@
 use convledger::algorithm::ALGORITHMS;
 use convledger::device::{Gpu, choose};
 use convledger::measure::{Measured, Sampler};
-use convledger::record::{self, Cache, CaseRows, Environment, RunDirectory, default_directory};
+use convledger::record::{self, Cache, CaseRows, Environment, RunDirectory, Status, default_directory};
 use convledger::runner::{DeviceExecutor, Execute, Hello, Planned, Prediction, Request, Selection, schedule};
 use convledger::stats::Decision;
 use convledger::suite::Suite;
 use criterion::measurement::{Measurement, ValueFormatter};
 use criterion::{BenchmarkGroup, BenchmarkId, Criterion, SamplingMode, Throughput};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -112,27 +113,32 @@ fn bench_case(group: &mut BenchmarkGroup<DeviceTime>, executor: &mut DeviceExecu
     let mut executor = Some(executor);
     let mut prepared = None;
     let mut failed = None;
-    group.bench_function(id, |bencher| {
-        // Verified once, at the first call: a filter may leave the case out.
-        if let Some(executor) = executor.take() {
-            match executor.prepare(case, SEED, &mut |_| ()) {
-                Ok(ready) => prepared = Some(ready),
-                Err(ended) => failed = Some(ended.rows),
+    // Criterion knows no case that fails: a panic takes it out of the report, so that no time is shown for it, and its row says why.
+    let benched = catch_unwind(AssertUnwindSafe(|| {
+        group.bench_function(id, |bencher| {
+            // Verified once, at the first call: a filter may leave the case out.
+            if let Some(executor) = executor.take() {
+                match executor.prepare(case, SEED, &mut |_| ()) {
+                    Ok(ready) => prepared = Some(ready),
+                    Err(ended) => failed = Some(ended.rows),
+                }
             }
-        }
-        let Some(sampler) = &mut prepared else {
-            // Criterion takes no "failed": the row says it, and the run ends with it.
-            bencher.iter_custom(|iterations| iterations as f64);
-            return;
-        };
-        bencher.iter_custom(|iterations| match sampler.sample(u32::try_from(iterations).unwrap_or(u32::MAX)) {
-            Ok(time) => {
-                calls.0.push((iterations, time.0));
-                time.0
-            }
-            Err(error) => panic!("{}: {error}", case.variant.qualify(&case.algorithm)),
+            let Some(sampler) = &mut prepared else { panic!("the case failed") };
+            bencher.iter_custom(|iterations| match sampler.sample(u32::try_from(iterations).unwrap_or(u32::MAX)) {
+                Ok(time) => {
+                    calls.0.push((iterations, time.0));
+                    time.0
+                }
+                Err(error) => {
+                    failed = Some(prediction.rows(Status::Crashed, error.to_string()));
+                    panic!("the case failed");
+                }
+            });
         });
-    });
+    }));
+    if benched.is_err() {
+        return failed;
+    }
     match (prepared, calls.measured()) {
         (Some(prepared), Some(measured)) => Some(prepared.finish(&measured, STAGE_BUDGET).rows),
         _ => failed,
