@@ -1,4 +1,4 @@
-//! Which convolutions a command is about: keys, suites, models.
+//! Which convolutions a command is about: keys, suites, layers files, models.
 
 use super::note;
 use crate::conv::{Conv, ElementType, Pass};
@@ -20,6 +20,10 @@ pub(super) struct Problems {
     #[arg(long, value_name = "NAME|FILE", long_help = suite_help())]
     suite: Vec<String>,
 
+    /// A CSV file with a layer a row, columns layer,n,c,h,w,k,r,s,stride,pad,dilation,groups,dtype; may be given several times
+    #[arg(long, value_name = "FILE.csv")]
+    layers: Vec<PathBuf>,
+
     /// An ONNX model: its Conv nodes become the layers; may be given several times
     #[arg(long, value_name = "FILE.onnx")]
     model: Vec<PathBuf>,
@@ -32,9 +36,9 @@ pub(super) struct Problems {
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     batch: Option<u64>,
 
-    /// Type of the stored elements
-    #[arg(long, value_name = "TYPE", default_value = "f32")]
-    dtype: ElementType,
+    /// Type of the stored elements; without it that of a layers file, f32 for all else
+    #[arg(long, value_name = "TYPE")]
+    dtype: Option<ElementType>,
 
     /// Which convolution of training; this version has the forward one
     #[arg(long, value_name = "PASS", default_value = "forward")]
@@ -53,7 +57,7 @@ fn suite_help() -> String {
 impl Problems {
     /// Whether the command line names no problem at all.
     pub(super) fn unnamed(&self) -> bool {
-        self.convs.is_empty() && self.suite.is_empty() && self.model.is_empty()
+        self.convs.is_empty() && self.suite.is_empty() && self.layers.is_empty() && self.model.is_empty()
     }
 
     /// Reads them all; `default` is the suite where nothing is named.
@@ -66,6 +70,9 @@ impl Problems {
         for name in &self.suite {
             suites.push(Suite::load(name)?);
         }
+        for path in &self.layers {
+            suites.push(Suite::read_layers(path)?);
+        }
         for path in &self.model {
             let model = onnx::read(path, &ModelOptions { batch: self.batch, inputs: self.input.clone() })?;
             for skipped in &model.skipped {
@@ -74,14 +81,15 @@ impl Problems {
             suites.push(model.suite);
         }
         if suites.is_empty() {
-            let name = default.context("name a convolution, --suite or --model")?;
+            let name = default.context("name a convolution, --suite, --layers or --model")?;
             suites.push(Suite::load(name)?);
         }
         if let Some(batch) = self.batch {
             suites = suites.into_iter().map(|suite| suite.with_batch(batch)).collect::<Result<_, _>>()?;
         }
         for layer in suites.iter_mut().flat_map(|suite| &mut suite.layers) {
-            layer.conv = layer.conv.with_pass(self.pass).with_element(self.dtype).with_context(|| format!("layer '{}'", layer.name))?;
+            let element = self.dtype.unwrap_or(layer.conv.element());
+            layer.conv = layer.conv.with_pass(self.pass).with_element(element).with_context(|| format!("layer '{}'", layer.name))?;
         }
         distinct_names(&mut suites);
         Ok(suites)

@@ -70,6 +70,24 @@ pub enum SuiteError {
         /// What the TOML reader says.
         problem: String,
     },
+    /// Not the rows or columns of a layers file.
+    #[error("{place}: {problem}")]
+    Table {
+        /// Where.
+        place: Place,
+        /// What is wrong there.
+        problem: String,
+    },
+    /// A row of a layers file is no possible convolution.
+    #[error("{place}: layer '{name}': {source}")]
+    Impossible {
+        /// Where the row begins.
+        place: Place,
+        /// The layer.
+        name: String,
+        /// Why.
+        source: ConvError,
+    },
     /// A convolution's key cannot be read or is impossible.
     #[error("{place}: {source}")]
     Key {

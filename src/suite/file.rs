@@ -53,22 +53,8 @@ impl Suite {
     /// # Errors
     /// [`SuiteError`] names the file and, where its contents are at fault, line and column.
     pub fn read(path: &Path) -> Result<Self, SuiteError> {
-        let file = printable(&path.display().to_string());
-        if path.is_dir() {
-            return Err(SuiteError::Directory { file });
-        }
-        let mut bytes = Vec::new();
-        File::open(path)
-            .and_then(|f| f.take(MAX_BYTES + 1).read_to_end(&mut bytes))
-            .map_err(|source| SuiteError::Unreadable { file: file.clone(), source })?;
-        if bytes.len() as u64 > MAX_BYTES {
-            return Err(SuiteError::TooLarge { file });
-        }
-        let text = str::from_utf8(&bytes).map_err(|error| {
-            let (before, after) = bytes.split_at(error.valid_up_to());
-            SuiteError::NotUtf8 { place: place(&file, &String::from_utf8_lossy(before), before.len()), byte: after[0] }
-        })?;
-        Self::parse(text, &file)
+        let (file, text) = read_text(path)?;
+        Self::parse(&text, &file)
     }
 
     /// Reads the text of a suite file; `file` is its name, for errors and for a suite that names itself nothing else.
@@ -82,8 +68,7 @@ impl Suite {
             place: source.place(&error.span().unwrap_or_default()),
             problem: printable(&error.message().split_whitespace().collect::<Vec<_>>().join(" ")),
         })?;
-        let stem = || Path::new(file).file_stem().map_or(file.into(), |stem| stem.to_string_lossy().into_owned());
-        let name = raw.name.unwrap_or_else(|| Spanned::new(0..0, stem()));
+        let name = raw.name.unwrap_or_else(|| Spanned::new(0..0, stem(file)));
         source.check("name", &name, MAX_NAME)?;
         let description = raw.description.unwrap_or_else(|| Spanned::new(0..0, String::new()));
         source.check_printable("description", &description)?;
@@ -121,6 +106,35 @@ impl Suite {
         }
         text + "]\n"
     }
+}
+
+/// The text of a file of layers, and the file's name as places have it.
+pub(super) fn read_text(path: &Path) -> Result<(String, String), SuiteError> {
+    let file = printable(&path.display().to_string());
+    if path.is_dir() {
+        return Err(SuiteError::Directory { file });
+    }
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|f| f.take(MAX_BYTES + 1).read_to_end(&mut bytes))
+        .map_err(|source| SuiteError::Unreadable { file: file.clone(), source })?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(SuiteError::TooLarge { file });
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok((file, text)),
+        Err(error) => {
+            let at = error.utf8_error().valid_up_to();
+            let bytes = error.into_bytes();
+            let (before, after) = bytes.split_at(at);
+            Err(SuiteError::NotUtf8 { place: place(&file, &String::from_utf8_lossy(before), before.len()), byte: after[0] })
+        }
+    }
+}
+
+/// The file's name without its ending: what a suite that names itself nothing else is called.
+pub(super) fn stem(file: &str) -> String {
+    Path::new(file).file_stem().map_or(file.into(), |stem| stem.to_string_lossy().into_owned())
 }
 
 /// The text of a file that places refer to.
@@ -168,7 +182,7 @@ impl Source<'_> {
 }
 
 /// Line and column of a byte of `text`.
-fn place(file: &str, text: &str, byte: usize) -> Place {
+pub(super) fn place(file: &str, text: &str, byte: usize) -> Place {
     let before = text.get(..byte).unwrap_or(text);
     let line_start = before.rfind('\n').map_or(0, |end| end + 1);
     Place { file: file.to_owned(), line: before.matches('\n').count() + 1, column: before[line_start..].chars().count() + 1 }

@@ -1,11 +1,13 @@
-//! Named lists of convolutions: built-in and user-made TOML files, and the `Conv` nodes of ONNX models.
+//! Named lists of convolutions: built-in and user-made TOML files, CSV files with a layer a row, and the `Conv` nodes of ONNX models.
 
 mod builtin;
 mod error;
 mod file;
+mod layers;
 pub mod onnx;
 
 pub use error::{Place, SuiteError};
+pub use layers::{LAYER_COLUMNS, layer_columns};
 
 use crate::conv::Conv;
 use std::collections::HashMap;

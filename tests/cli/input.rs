@@ -63,7 +63,7 @@ fn nothing_to_work_on() {
         &["run", CONV, "--algorithm", "direct", "--algorithm", "!direct"],
     ]), @r"
     $ ledger
-    convledger: name a convolution, --suite or --model
+    convledger: name a convolution, --suite, --layers or --model
     $ ledger n1c4h8w8_k4r3s3_p1 --algorithm fft
     convledger: algorithm pattern 'fft' matches none of the algorithms: direct, im2col, winograd_f2, winograd_f4
     $ run n1c4h8w8_k4r3s3_p1 --algorithm fft*
