@@ -11,6 +11,7 @@
 //! plan       buffers and dispatches as plain data; device limits
 //! algorithm  one file per way to compute a convolution: variants, workspace, plan
 //! shader     WGSL templates: composing, reflecting
+//! inspect    what a driver's compiler makes of a kernel                     (the only user of ash)
 //! device     adapters, memory accounting, pipelines, executor, clock        (the only user of wgpu)
 //! reference  f64 convolution on the CPU
 //! verify     inputs, tolerances, comparison
@@ -27,6 +28,7 @@ pub mod analysis;
 pub mod cli;
 pub mod conv;
 pub mod device;
+pub mod inspect;
 pub mod ledger;
 pub mod measure;
 pub mod plan;

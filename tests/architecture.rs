@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// The modules from the top down, as in the documentation of `src/lib.rs`: each may use itself and those before it.
-const LAYERS: [&str; 16] = [
+const LAYERS: [&str; 17] = [
     "units",
     "conv",
     "suite",
@@ -16,6 +16,7 @@ const LAYERS: [&str; 16] = [
     "plan",
     "algorithm",
     "shader",
+    "inspect",
     "device",
     "reference",
     "verify",
