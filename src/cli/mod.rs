@@ -5,6 +5,7 @@
 mod algorithms;
 mod devices;
 mod exec;
+mod inspect;
 mod ledger;
 mod problems;
 mod progress;
@@ -63,6 +64,8 @@ enum Command {
     Ledger(ledger::Args),
     #[command(about = "Compute one convolution of your own NumPy arrays on the device")]
     Exec(exec::Args),
+    /// Compile each kernel and tell what the driver's compiler made of it: registers, spills, occupancy, the hot loop
+    Inspect(inspect::Args),
     /// Take cases from standard input, as `run` starts it
     #[command(hide = true)]
     Worker(worker::Args),
@@ -85,6 +88,7 @@ pub fn main() -> ExitCode {
         Some(Command::Algorithms(args)) => algorithms::run(&args),
         Some(Command::Ledger(args)) => ledger::run(&args),
         Some(Command::Exec(args)) => exec::run(&args),
+        Some(Command::Inspect(args)) => inspect::run(&args),
         Some(Command::Worker(args)) => worker::run(&args),
     };
     match outcome {

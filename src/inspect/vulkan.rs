@@ -109,6 +109,17 @@ impl Vulkan {
         handles.into_iter().filter(modern).map(|handle| self.facts(handle)).collect()
     }
 
+    /// The first device of a name and PCI ids.
+    ///
+    /// # Errors
+    /// [`InspectError::NoDevice`] where there is none; as [`Vulkan::devices`].
+    pub fn find(&self, name: &str, ids: (u32, u32)) -> Result<Facts, InspectError> {
+        let all = self.devices()?;
+        let known = all.iter().map(|facts| facts.name.as_str()).collect::<Vec<_>>().join("; ");
+        let fits = |facts: &Facts| facts.name == name && facts.ids == ids;
+        all.into_iter().find(fits).ok_or(InspectError::NoDevice { wanted: name.to_owned(), known })
+    }
+
     fn facts(&self, handle: vk::PhysicalDevice) -> Result<Facts, InspectError> {
         // SAFETY: the instance and its handle are alive, here and below; the chains hold structs that the version or an extension of
         // the device defines, each once.
@@ -254,6 +265,7 @@ fn limits(properties: &vk::PhysicalDeviceProperties, max_allocation: u64, f16: b
         storage_alignment: word(limits.min_storage_buffer_offset_alignment),
         uniform_alignment: word(limits.min_uniform_buffer_offset_alignment),
         f16,
+        ..Limits::WEBGPU
     }
 }
 

@@ -25,6 +25,8 @@ fn help_of_the_program() {
       algorithms  List the algorithms, their variants and their workspace formulas
       ledger      Predict the bytes of every algorithm by closed form; needs no GPU
       exec        Compute one convolution of your own NumPy arrays on the device
+      inspect     Compile each kernel and tell what the driver's compiler made of it: registers,
+                  spills, occupancy, the hot loop
       help        Print this message or the help of the given subcommand(s)
 
     Options:

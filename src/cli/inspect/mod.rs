@@ -1,0 +1,177 @@
+//! `convledger inspect`: what the driver's compiler made of each kernel.
+
+mod null;
+mod row;
+
+use super::problems::Problems;
+use super::{Outcome, note, print};
+use crate::algorithm::{ALGORITHMS, find};
+use crate::device::choose;
+use crate::inspect::{Checks, Facts, InspectError, KernelUse, Vulkan, inspect, kernels};
+use crate::plan::{Limits, Plan};
+use crate::record::Cache;
+use crate::runner::{Planned, Request, Selection, schedule};
+use crate::suite::Suite;
+use anyhow::{Context, bail};
+use row::{Row, as_csv, as_table};
+use std::path::{Path, PathBuf};
+
+/// The suite where no problem is named.
+const DEFAULT_SUITE: &str = "default";
+
+#[derive(clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    problems: Problems,
+
+    /// Only algorithms whose id, or id:variant, matches; may be given several times
+    #[arg(long, value_name = "GLOB")]
+    algorithm: Vec<String>,
+
+    /// Adapter by number or part of its name, as `convledger devices` lists them
+    #[arg(long, value_name = "N|NAME", conflicts_with = "null")]
+    device: Option<String>,
+
+    /// Compile for an AMD GPU that need not be there, with Mesa's RADV: navi21, vega20, navi31, ...
+    #[arg(long, value_name = "FAMILY")]
+    null: Option<String>,
+
+    /// Whether the kernels are compiled with the bounds, divisor and loop checks of WGSL
+    #[arg(long, value_name = "CHECKS", default_value = "both")]
+    checks: ChecksArgument,
+
+    /// Folder for every text the driver tells of each kernel, down to its instructions
+    #[arg(long, value_name = "DIR")]
+    isa: Option<PathBuf>,
+
+    /// How to print
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    format: Format,
+
+    /// File to write to, in place of standard output
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum ChecksArgument {
+    /// With them
+    On,
+    /// Without, and workgroup memory not cleared
+    Off,
+    /// A row for each
+    Both,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Format {
+    /// For people: what decides a kernel's speed
+    Table,
+    /// Every column
+    Csv,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    if let Some(family) = &args.null
+        && !null::is_prepared(family)
+    {
+        return null::run_prepared(family);
+    }
+    // Whatever no device could do is told before a driver is loaded.
+    let selection = Selection::parse(&args.algorithm, ALGORITHMS)?;
+    let suites = args.problems.read(Some(DEFAULT_SUITE))?;
+    let (chosen, limits) = match args.null {
+        Some(_) => (None, None),
+        None => {
+            let adapter = choose(args.device.as_deref())?;
+            (Some(adapter.identity), Some(adapter.limits))
+        }
+    };
+    let vulkan = Vulkan::load()?;
+    let facts = match chosen {
+        None => null::device(&vulkan)?,
+        Some(identity) if identity.backend == "vulkan" => vulkan.find(&identity.name, (identity.vendor, identity.device))?,
+        Some(identity) => {
+            bail!("'{}' is a {} adapter: only Vulkan drivers tell what their compilers make", identity.name, identity.backend)
+        }
+    };
+    let limits = limits.unwrap_or_else(|| facts.limits.clone());
+    let device = vulkan.open(facts)?;
+    let found = planned_kernels(&suites, &selection, &limits)?;
+    if found.is_empty() {
+        bail!("no kernel to inspect: the device can run none of these cases");
+    }
+    let mut rows = Vec::new();
+    for (number, kernel) in (1..).zip(&found) {
+        for &checks in args.checks.list() {
+            let inspected = inspect(&device, &kernel.step, checks);
+            let mut row = Row::new(&device.facts, kernel, checks);
+            match inspected {
+                Ok(inspected) => {
+                    if let Some(folder) = &args.isa {
+                        row.isa_file = write_texts(folder, number, kernel, checks, &inspected.compiled.texts)?;
+                    }
+                    row.fill(&inspected);
+                }
+                Err(error) => row.reason = error.to_string(),
+            }
+            rows.push(row);
+        }
+    }
+    let text = match args.format {
+        Format::Table => as_table(&device.facts, &rows),
+        Format::Csv => as_csv(&rows)?,
+    };
+    match &args.out {
+        None => print(&text)?,
+        Some(path) => std::fs::write(path, text).with_context(|| format!("cannot write --out {}", path.display()))?,
+    }
+    for row in rows.iter().filter(|row| !row.reason.is_empty()) {
+        note(format!("convledger: {}", row.reason));
+    }
+    Ok(if rows.iter().all(|row| row.reason.is_empty()) { Outcome::Good } else { Outcome::FellShort })
+}
+
+impl ChecksArgument {
+    fn list(self) -> &'static [Checks] {
+        match self {
+            Self::On => &[Checks::Checked],
+            Self::Off => &[Checks::Unchecked],
+            Self::Both => &[Checks::Checked, Checks::Unchecked],
+        }
+    }
+}
+
+/// The distinct kernels of every case that a device of these limits can run.
+fn planned_kernels(suites: &[Suite], selection: &Selection, limits: &Limits) -> anyhow::Result<Vec<KernelUse>> {
+    let caches = &[Cache::Hot];
+    let cases = schedule(&Request { suites, algorithms: ALGORITHMS, selection, limits, caches, workspace_limit: None })?;
+    let mut plans: Vec<(String, String, Plan)> = Vec::new();
+    for case in cases.iter().filter(|planned| matches!(planned, Planned::Run(_))).map(Planned::case) {
+        let algorithm = find(&case.algorithm).with_context(|| format!("no algorithm '{}'", case.algorithm))?;
+        let plan = algorithm.plan(&case.conv, &case.variant, limits)?;
+        plans.push((case.algorithm.clone(), format!("{} of {}", case.variant.qualify(&case.algorithm), case.conv), plan));
+    }
+    Ok(kernels(plans.iter().map(|(algorithm, from, plan)| (algorithm.as_str(), from.as_str(), plan))))
+}
+
+/// Writes the texts of a kernel and names the file of the last, which holds the instructions.
+fn write_texts(
+    folder: &Path,
+    number: u32,
+    kernel: &KernelUse,
+    checks: Checks,
+    texts: &[(String, String)],
+) -> anyhow::Result<String> {
+    std::fs::create_dir_all(folder).with_context(|| format!("cannot make --isa {}", folder.display()))?;
+    let mut last = String::new();
+    for (name, text) in texts {
+        // Drivers name their texts for people: "NIR Shader(s)".
+        let plain: String = name.to_lowercase().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+        let file = format!("{number:03}-{}-{}.{}.txt", kernel.step.kernel.shader, checks.name(), plain.trim_matches('-'));
+        let path = folder.join(&file);
+        std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        last = file;
+    }
+    Ok(last)
+}

@@ -1,0 +1,67 @@
+//! `--null`: Mesa's RADV as a compiler for a GPU that is not there.
+//!
+//! RADV looks for `RADV_FORCE_FAMILY` when the loader starts it, and ends the process when it does not know the family. So the program
+//! runs itself again with the variable set, and turns what becomes of that into one line.
+
+use super::{Facts, InspectError, Outcome, Vulkan, note};
+use anyhow::{Context, bail};
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+/// The variable by which RADV takes a family.
+const FAMILY: &str = "RADV_FORCE_FAMILY";
+/// Set in the process that `--null` runs.
+const PREPARED: &str = "CONVLEDGER_NULL_DEVICE";
+
+/// Whether this process is the one that RADV is to be loaded in.
+pub(super) fn is_prepared(family: &str) -> bool {
+    std::env::var(PREPARED).is_ok_and(|prepared| prepared == family) && std::env::var(FAMILY).is_ok_and(|forced| forced == family)
+}
+
+/// Runs this very command line in a process that RADV finds the family in.
+pub(super) fn run_prepared(family: &str) -> anyhow::Result<Outcome> {
+    if family.is_empty() || !family.chars().all(|c| c.is_ascii_alphanumeric()) {
+        bail!("--null '{family}' is no name of a GPU family: it is written like navi21 or vega20");
+    }
+    let program = std::env::current_exe().context("cannot find this program to run it for --null")?;
+    let mut child = Command::new(program)
+        .args(std::env::args_os().skip(1))
+        .envs([(FAMILY, family), (PREPARED, family)])
+        // A pipeline from RADV's cache on disk would show no compile time.
+        .env("MESA_SHADER_CACHE_DISABLE", "true")
+        .stderr(Stdio::piped())
+        .spawn()
+        .context("cannot start this program again for --null")?;
+    let mut said = Vec::new();
+    for line in child.stderr.take().map(BufReader::new).into_iter().flat_map(BufRead::lines).map_while(Result::ok) {
+        said.push(line);
+    }
+    let status = child.wait().context("cannot wait for the process that --null started")?;
+    if let Some(line) = said.iter().find(|line| line.contains("nknown family")) {
+        bail!("--null '{family}' is no GPU family of the RADV that is installed, which says '{}'; try navi21 or vega20", line.trim());
+    }
+    match status.code() {
+        Some(code @ (0 | 1)) => {
+            said.iter().for_each(note);
+            Ok(if code == 0 { Outcome::Good } else { Outcome::FellShort })
+        }
+        Some(_) => {
+            let own = said.iter().rfind(|line| line.starts_with("convledger: ")).map(|line| line.replacen("convledger: ", "", 1));
+            bail!(own.unwrap_or_else(|| said.join(" ")))
+        }
+        None => bail!("the process that compiles for --null '{family}' crashed ({status}); it said: {}", said.join(" ")),
+    }
+}
+
+/// The device that RADV shows for the family.
+pub(super) fn device(vulkan: &Vulkan) -> Result<Facts, InspectError> {
+    let all = vulkan.devices()?;
+    let known = names(&all);
+    let chosen = ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"].into_iter().find_map(|name| Some((name, std::env::var(name).ok()?)));
+    let chosen = chosen.map_or_else(String::new, |(name, value)| format!(" ({name}={value} lets the loader use no other driver)"));
+    all.into_iter().find(|facts| facts.radv).ok_or(InspectError::NoRadv { chosen, known })
+}
+
+fn names(all: &[Facts]) -> String {
+    if all.is_empty() { "none".to_owned() } else { all.iter().map(|facts| facts.name.as_str()).collect::<Vec<_>>().join("; ") }
+}
