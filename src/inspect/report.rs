@@ -81,6 +81,6 @@ pub fn inspect(device: &Device<'_>, step: &Step, checks: Checks) -> Result<Inspe
     let spirv = translate(&composed, &step.kernel, checks, &device.facts)?;
     let bindings: Vec<_> = declared.bindings.iter().map(|binding| binding.access).collect();
     let compiled = device.compile(&spirv, &bindings)?;
-    let hot_loop = compiled.texts.last().and_then(|(_, text)| isa::hot_loop(text));
+    let hot_loop = compiled.instructions().and_then(|(_, text)| isa::hot_loop(text));
     Ok(Inspected { summary: Summary::of(&compiled.statistics), hot_loop, compiled })
 }

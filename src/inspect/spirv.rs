@@ -74,6 +74,17 @@ fn options(checks: Checks, facts: &Facts) -> spv::Options<'static> {
 
 fn capabilities(facts: &Facts) -> Vec<Capability> {
     let mut capabilities = vec![Capability::Shader, Capability::Matrix];
+    if facts.subgroup.is_some() {
+        capabilities.extend([
+            Capability::GroupNonUniform,
+            Capability::GroupNonUniformVote,
+            Capability::GroupNonUniformArithmetic,
+            Capability::GroupNonUniformBallot,
+            Capability::GroupNonUniformShuffle,
+            Capability::GroupNonUniformShuffleRelative,
+            Capability::GroupNonUniformQuad,
+        ]);
+    }
     if facts.limits.f16 {
         capabilities.push(Capability::Float16);
     }

@@ -7,7 +7,7 @@ use super::problems::Problems;
 use super::{Outcome, note, print};
 use crate::algorithm::{ALGORITHMS, find};
 use crate::device::choose;
-use crate::inspect::{Checks, Facts, InspectError, KernelUse, Vulkan, inspect, kernels};
+use crate::inspect::{Checks, Compiled, Facts, InspectError, KernelUse, Vulkan, inspect, kernels};
 use crate::plan::{Limits, Plan};
 use crate::record::Cache;
 use crate::runner::{Planned, Request, Selection, schedule};
@@ -98,9 +98,6 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let limits = limits.unwrap_or_else(|| facts.limits.clone());
     let device = vulkan.open(facts)?;
     let found = planned_kernels(&suites, &selection, &limits)?;
-    if found.is_empty() {
-        bail!("no kernel to inspect: the device can run none of these cases");
-    }
     let mut rows = Vec::new();
     for (number, kernel) in (1..).zip(&found) {
         for &checks in args.checks.list() {
@@ -109,7 +106,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
             match inspected {
                 Ok(inspected) => {
                     if let Some(folder) = &args.isa {
-                        row.isa_file = write_texts(folder, number, kernel, checks, &inspected.compiled.texts)?;
+                        row.isa_file = write_texts(folder, number, kernel, checks, &inspected.compiled)?;
                     }
                     row.fill(&inspected);
                 }
@@ -147,31 +144,34 @@ fn planned_kernels(suites: &[Suite], selection: &Selection, limits: &Limits) -> 
     let caches = &[Cache::Hot];
     let cases = schedule(&Request { suites, algorithms: ALGORITHMS, selection, limits, caches, workspace_limit: None })?;
     let mut plans: Vec<(String, String, Plan)> = Vec::new();
-    for case in cases.iter().filter(|planned| matches!(planned, Planned::Run(_))).map(Planned::case) {
+    let mut reason = None;
+    for planned in &cases {
+        if let Planned::Row(rows) = planned {
+            reason = reason.or(Some(format!("{}: {}", planned.case().conv, rows.measurement.reason)));
+            continue;
+        }
+        let case = planned.case();
         let algorithm = find(&case.algorithm).with_context(|| format!("no algorithm '{}'", case.algorithm))?;
         let plan = algorithm.plan(&case.conv, &case.variant, limits)?;
         plans.push((case.algorithm.clone(), format!("{} of {}", case.variant.qualify(&case.algorithm), case.conv), plan));
     }
+    if plans.is_empty() {
+        bail!("no kernel to inspect: {}", reason.unwrap_or_else(|| "there is no convolution".to_owned()));
+    }
     Ok(kernels(plans.iter().map(|(algorithm, from, plan)| (algorithm.as_str(), from.as_str(), plan))))
 }
 
-/// Writes the texts of a kernel and names the file of the last, which holds the instructions.
-fn write_texts(
-    folder: &Path,
-    number: u32,
-    kernel: &KernelUse,
-    checks: Checks,
-    texts: &[(String, String)],
-) -> anyhow::Result<String> {
+/// Writes the texts of a kernel and names the file that holds the instructions.
+fn write_texts(folder: &Path, number: u32, kernel: &KernelUse, checks: Checks, compiled: &Compiled) -> anyhow::Result<String> {
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make --isa {}", folder.display()))?;
-    let mut last = String::new();
-    for (name, text) in texts {
+    let file = |name: &str| {
         // Drivers name their texts for people: "NIR Shader(s)".
         let plain: String = name.to_lowercase().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-        let file = format!("{number:03}-{}-{}.{}.txt", kernel.step.kernel.shader, checks.name(), plain.trim_matches('-'));
-        let path = folder.join(&file);
+        format!("{number:03}-{}-{}.{}.txt", kernel.step.kernel.shader, checks.name(), plain.trim_matches('-'))
+    };
+    for (name, text) in &compiled.texts {
+        let path = folder.join(file(name));
         std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
-        last = file;
     }
-    Ok(last)
+    Ok(compiled.instructions().map_or_else(String::new, |(name, _)| file(name)))
 }
