@@ -1,82 +1,96 @@
-// Batched matrix product C = A·B, row-major: A is M×K, B is K×N, C is M×N.
+// Batched matrix product C = A·B, row-major, from registers: A is M×K, B is K×N, C is M×N.
 //
 // Each invocation keeps a register tile of `rows` rows by `columns` vectors of four columns; a workgroup covers
-// workgroup_y·rows rows by workgroup_x·columns·4 columns. Row tiles depend on the workgroup alone when workgroup_y is 1, so that
-// loads of A are the same for all its invocations. Tails: loads are clamped into the matrix, stores are guarded.
-// With `vector_a` A is read four k at a time, with `vector_n` B and C four columns at a time; both need alignment by four.
+// workgroup_y·rows rows by workgroup_x·columns·4 columns. Tails: loads are clamped into the matrix, stores are guarded.
+// With `subgroup` the invocations of a subgroup load different rows of A and hand them round; else each loads what it needs.
+// With `patches` B is the column matrix of a convolution that nobody wrote down: its elements are read where the input has them.
 //% include "common/problem.wgsl"
-//% if vector_a
-@group(0) @binding(1) var<storage, read> a: array<vec4<${element}>>;
-//% else
-@group(0) @binding(1) var<storage, read> a: array<${element}>;
-//% endif
-//% if vector_n
-@group(0) @binding(2) var<storage, read> b: array<vec4<${element}>>;
-@group(0) @binding(3) var<storage, read_write> c: array<vec4<${element}>>;
-//% else
-@group(0) @binding(2) var<storage, read> b: array<${element}>;
-@group(0) @binding(3) var<storage, read_write> c: array<${element}>;
-//% endif
+//% include "common/operands.wgsl"
+//% from "common/patches.wgsl" import locate, aim, gather
 
 override workgroup_x: u32;
+//% if not subgroup
 override workgroup_y: u32;
+//% endif
 //% include "common/linear.wgsl"
-
-//% if vector_n
-fn load_b(row: u32, column: u32) -> vec4<f32> {
-    return vec4<f32>(b[(row + column) / 4u]);
-}
+//% include "common/tiles.wgsl"
+//% set a_step = size.taps if patches else "1u"
+//% macro step(u)
+//% for i in range(rows)
+//% if subgroup
+        let s${i}_${u} = vec4<f32>(subgroupBroadcast(v${i // 8}[${u}], ${i % 8}u));
 //% else
-fn load_b(row: u32, column: u32) -> vec4<f32> {
-    let last = problem.n - 1u;
-    return vec4<f32>(
-        f32(b[row + min(column, last)]), f32(b[row + min(column + 1u, last)]),
-        f32(b[row + min(column + 2u, last)]), f32(b[row + min(column + 3u, last)]));
-}
+        let s${i}_${u} = vec4<f32>(v${i}[${u}]);
 //% endif
+//% for j in range(columns)
+        c${i}_${j} = fma(s${i}_${u}, b${u}_${j}, c${i}_${j});
+//% endfor
+//% endfor
+//% endmacro
+//% macro block(count)
+//% for i in range(rows // 8 if subgroup else rows)
+//% if vector_a
+        let v${i} = vec4<f32>(a[(a${i} + k * ${a_step}) / 4u]);
+//% else
+        let v${i} = vec4<f32>(
+//% for u in range(count)
+            f32(a[a${i} + (k + ${u}u) * ${a_step}]),
+//% endfor
+//% for u in range(4 - count)
+            0.0,
+//% endfor
+        );
+//% endif
+//% endfor
+//% for u in range(count)
+//% for j in range(columns)
+//% if patches
+        let b${u}_${j} = ${gather(j, "(k + " ~ u ~ "u) * " ~ size.volume)};
+//% else
+        let b${u}_${j} = load_b(b_row, load_column${j});
+//% endif
+//% endfor
+        ${step(u)}
+//% if not patches
+        b_row += problem.ldb;
+//% endif
+//% endfor
+//% endmacro
 
-fn store_c(row: u32, column: u32, value: vec4<f32>) {
-    if row >= problem.m || column >= problem.n {
+@compute @workgroup_size(workgroup_x${"" if subgroup else ", workgroup_y"})
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) lane: vec3<u32>,
+//% if subgroup
+    @builtin(subgroup_invocation_id) own: u32,
+//% endif
+) {
+    let at = tile_of(linear_group(group));
+    if at.matrix >= problem.batch {
         return;
     }
-    let at = c_base() + row * problem.ldc + column;
-//% if vector_n
-    c[at / 4u] = vec4<${element}>(value);
+//% if subgroup
+    let row0 = at.m * ${rows}u;
 //% else
-    c[at] = ${element}(value.x);
-    if column + 1u < problem.n { c[at + 1u] = ${element}(value.y); }
-    if column + 2u < problem.n { c[at + 2u] = ${element}(value.z); }
-    if column + 3u < problem.n { c[at + 3u] = ${element}(value.w); }
+    let row0 = (at.m * workgroup_y + lane.y) * ${rows}u;
 //% endif
-}
-
-var<private> matrix: u32;
-
-fn c_base() -> u32 {
-    return problem.c_skip + matrix * problem.c_stride;
-}
-
-@compute @workgroup_size(workgroup_x, workgroup_y)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) lane: vec3<u32>) {
-    let tile = linear_group(group);
-    // Row tiles of the same columns follow each other: the panel of B they share stays in the cache.
-    let tile_m = tile % problem.tiles_m;
-    let tile_n = (tile / problem.tiles_m) % problem.tiles_n;
-    matrix = tile / (problem.tiles_n * problem.tiles_m);
-    if matrix >= problem.batch {
-        return;
-    }
-    let row0 = (tile_m * workgroup_y + lane.y) * ${rows}u;
-    let first_column = (tile_n * workgroup_x * ${columns}u + lane.x) * 4u;
+    let first_column = (at.n * workgroup_x * ${columns}u + lane.x) * 4u;
 
     let last_row = problem.m - 1u;
-    let a_base = problem.a_skip + (matrix % problem.a_period) * problem.a_stride;
-//% for i in range(rows)
-    let a${i} = a_base + min(row0 + ${i}u, last_row) * problem.lda;
+    let a_base = problem.a_skip + (at.matrix % problem.a_period) * problem.a_stride;
+//% if subgroup
+//% for i in range(rows // 8)
+    let row_a${i} = a_base + min(row0 + ${8 * i}u + own % 8u, last_row) * problem.lda;
 //% endfor
+//% else
+//% for i in range(rows)
+    let row_a${i} = a_base + min(row0 + ${i}u, last_row) * problem.lda;
+//% endfor
+//% endif
 //% for j in range(columns)
     let column${j} = first_column + ${j * 4}u * workgroup_x;
-//% if vector_n
+//% if patches
+    ${locate(size, j, "column" ~ j)}
+//% elif vector_b
     let load_column${j} = min(column${j}, problem.n - 4u);
 //% else
     let load_column${j} = column${j};
@@ -89,46 +103,42 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) l
 //% endfor
 //% endfor
 
-    var b_row = problem.b_skip + matrix * problem.b_stride;
-    var k = 0u;
-    for (; k + 4u <= problem.k; k += 4u) {
-//% for i in range(rows)
-//% if vector_a
-        let v${i} = vec4<f32>(a[(a${i} + k) / 4u]);
+//% if patches
+    var tap = 0u;
+    for (var t = 0u; t < ${size.t}; t++) {
+    for (var r = 0u; r < ${size.r}; r++) {
+    for (var s = 0u; s < ${size.s}; s++) {
+//% for j in range(columns)
+        ${aim(size, j, "let ")}
+//% endfor
 //% else
-        let v${i} = vec4<f32>(f32(a[a${i} + k]), f32(a[a${i} + k + 1u]), f32(a[a${i} + k + 2u]), f32(a[a${i} + k + 3u]));
+    var b_row = problem.b_skip + at.matrix * problem.b_stride;
 //% endif
+//% for i in range(rows // 8 if subgroup else rows)
+        let a${i} = row_a${i}${" + tap" if patches else ""};
 //% endfor
-//% for u in range(4)
-//% for j in range(columns)
-        let b${u}_${j} = load_b(b_row, load_column${j});
-//% endfor
-//% for i in range(rows)
-//% for j in range(columns)
-        c${i}_${j} = fma(vec4<f32>(v${i}[${u}]), b${u}_${j}, c${i}_${j});
-//% endfor
-//% endfor
-        b_row += problem.ldb;
-//% endfor
+//% if blocks
+        var k = 0u;
+        for (; k + 4u <= problem.k; k += 4u) {
+            ${block(4)}
+        }
+//% else
+        let k = 0u;
+//% endif
+//% if tail > 0
+        ${block(tail)}
+//% endif
+//% if patches
+        tap++;
     }
-//% if not vector_a
-    for (; k < problem.k; k++) {
-//% for j in range(columns)
-        let b${j} = load_b(b_row, load_column${j});
-//% endfor
-//% for i in range(rows)
-        let v${i} = vec4<f32>(f32(a[a${i} + k]));
-//% for j in range(columns)
-        c${i}_${j} = fma(v${i}, b${j}, c${i}_${j});
-//% endfor
-//% endfor
-        b_row += problem.ldb;
+    }
     }
 //% endif
 
-//% for i in range(rows)
 //% for j in range(columns)
-    store_c(row0 + ${i}u, column${j}, c${i}_${j});
+    let out${j} = result_of(at.matrix, column${j});
+//% for i in range(rows)
+    store_c(row0 + ${i}u, column${j}, out${j}, c${i}_${j});
 //% endfor
 //% endfor
 }

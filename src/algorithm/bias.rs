@@ -1,7 +1,6 @@
 //! Bias: one more parameter buffer and a last step, the same behind every algorithm.
 
 use super::build::{StepBuilder, images_per_step, pieces};
-use super::tuning::Tuning;
 use crate::conv::{Conv, ElementType};
 use crate::plan::{Buffer, BufferId, Lifetime, Limits, Plan, Role, Unsupported};
 
@@ -35,7 +34,7 @@ pub fn add_bias(mut plan: Plan, conv: &Conv, limits: &Limits) -> Result<Plan, Un
                 ("k", conv.channels_out()),
             ])?
             .cost(&[outputs], &[&[2, outputs, bytes], &[conv.channels_out(), bytes]])
-            .linear(outputs, Tuning::of(limits).lanes, limits)?;
+            .linear(outputs, limits.lanes(), limits)?;
         plan.steps.push(step);
     }
     plan.finish(limits)

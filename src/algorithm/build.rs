@@ -2,7 +2,7 @@
 //! windows a step can bind.
 
 use crate::conv::ElementType;
-use crate::plan::{Binding, Constant, Kernel, Limits, Step, Unsupported};
+use crate::plan::{Binding, Constant, Kernel, Limits, Step, Tile, Unsupported};
 use crate::units::{Bytes, Ops, product};
 use std::collections::BTreeMap;
 
@@ -34,6 +34,8 @@ impl StepBuilder {
             element,
             constants: BTreeMap::new(),
             overrides: BTreeMap::new(),
+            folded: BTreeMap::new(),
+            tile: None,
             workgroup: [1; 3],
             workgroup_bytes: 0,
             problem_fields: Vec::new(),
@@ -60,6 +62,24 @@ impl StepBuilder {
             self.kernel.problem_fields.push(name.into());
         }
         Ok(self)
+    }
+
+    /// Adds sizes the shader reads as `${size.name}`: literals of its text with `fold`, uniforms without.
+    pub(super) fn sizes(mut self, sizes: &[(&str, u64)], fold: bool) -> Result<Self, Unsupported> {
+        if !fold {
+            return self.problem(sizes);
+        }
+        for &(name, value) in sizes {
+            self.kernel.folded.insert(name.into(), word(&format!("{}: {name}", self.stage), value)?);
+        }
+        Ok(self)
+    }
+
+    /// Notes how the work is cut, and the workgroup memory that takes.
+    pub(super) fn tile(mut self, tile: Tile) -> Self {
+        self.kernel.tile = Some(tile);
+        self.kernel.workgroup_bytes = tile.workgroup_bytes();
+        self
     }
 
     /// What the stage's arithmetic is, as factors, and its least traffic, as a sum of products of factors. A plan this large is refused

@@ -1,7 +1,6 @@
 //! `direct`: the definition, one output per invocation. No workspace; every problem.
 
 use super::build::{StepBuilder, check_steps, images_per_step, pieces, word};
-use super::tuning::Tuning;
 use super::{Algorithm, Variant, geometry};
 use crate::conv::{Conv, ElementType};
 use crate::ledger;
@@ -46,7 +45,7 @@ impl Algorithm for Direct {
     fn plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported> {
         self.workspace(conv, variant)?;
         let points = conv.output_points();
-        let lanes = Tuning::of(limits).lanes_for(points);
+        let lanes = limits.lanes_for(points);
         let stretches = points.div_ceil(lanes.into());
         let mut plan = Plan::new(conv);
         plan.tuning = format!("lanes {lanes}");

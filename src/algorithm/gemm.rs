@@ -1,9 +1,10 @@
-//! The one matrix product that im2col and Winograd share: batched, strided, row-major, register-blocked.
+//! The one matrix product of the algorithms: batched, strided, row-major, register-blocked. Its right operand is a matrix in a buffer, or
+//! the column matrix of a convolution read in place from the input.
 
 use super::build::StepBuilder;
-use super::tuning::GemmTile;
-use crate::conv::ElementType;
-use crate::plan::{Binding, Constant, Limits, Step, Unsupported};
+use super::geometry;
+use crate::conv::{Conv, ElementType};
+use crate::plan::{Binding, Constant, Limits, Sharing, Step, Tile, TiledKernel, Unsupported};
 
 /// One operand of a batched product.
 #[derive(Debug, Clone, Copy)]
@@ -31,21 +32,48 @@ pub(super) struct Product {
     pub(super) c: Matrix,
 }
 
+/// The tile's part of a kernel.
+fn cut(step: StepBuilder, tile: Tile, inner: u64) -> StepBuilder {
+    let depth = u64::from(tile.depth);
+    let step = step.tile(tile).constant("rows", Constant::Size(tile.rows)).constant("columns", Constant::Size(tile.columns));
+    if tile.sharing == Sharing::Workgroup {
+        return step
+            .constant("depth", Constant::Size(tile.depth))
+            .constant("lanes_n", Constant::Size(tile.lanes_n))
+            .constant("lanes_m", Constant::Size(tile.lanes_m))
+            .constant("tail", Constant::Flag(!inner.is_multiple_of(depth)));
+    }
+    // Without staging the text is unrolled by four, whatever the depth.
+    let tail = u32::try_from(inner % 4).unwrap_or_default();
+    step.constant("subgroup", Constant::Flag(tile.sharing == Sharing::Subgroup))
+        .constant("blocks", Constant::Flag(inner >= 4))
+        .constant("tail", Constant::Size(tail))
+}
+
+fn shader(tile: Tile) -> &'static str {
+    if tile.sharing == Sharing::Workgroup { "gemm_staged" } else { "gemm" }
+}
+
+/// Tiles along rows and columns.
+fn tiles(tile: Tile, m: u64, n: u64) -> (u64, u64) {
+    (m.div_ceil(u64::from(tile.rows * tile.lanes_m)), n.div_ceil(u64::from(tile.columns * tile.lanes_n * 4)))
+}
+
 impl Product {
-    /// The dispatches that compute it, in `tile`s.
-    pub(super) fn step(&self, element: ElementType, tile: GemmTile, limits: &Limits) -> Result<Step, Unsupported> {
-        let tile = tile.for_rows(self.m);
+    /// The dispatches that compute it.
+    pub(super) fn step(&self, element: ElementType, limits: &Limits) -> Result<Step, Unsupported> {
+        let tile = limits.tile(TiledKernel::Gemm, self.m, self.n.saturating_mul(self.batch));
         let by_four = |m: &Matrix| [u64::from(m.window.1), m.pitch, m.stride].iter().all(|x| x.is_multiple_of(4));
         let vector_a = by_four(&self.a) && self.k.is_multiple_of(4);
-        let vector_n = by_four(&self.b) && by_four(&self.c) && self.n.is_multiple_of(4);
-        let tiles_m = self.m.div_ceil(u64::from(tile.rows * tile.lanes_m));
-        let tiles_n = self.n.div_ceil(u64::from(tile.columns * tile.lanes_n * 4));
+        let columns_by_four = self.n.is_multiple_of(4);
+        let (tiles_m, tiles_n) = tiles(tile, self.m, self.n);
         let bytes = element.bytes();
-        StepBuilder::new(self.stage, "gemm", element)
-            .constant("rows", Constant::Size(tile.rows))
-            .constant("columns", Constant::Size(tile.columns))
+        cut(StepBuilder::new(self.stage, shader(tile), element), tile, self.k)
+            .constant("patches", Constant::Flag(false))
+            .constant("flat", Constant::Flag(false))
             .constant("vector_a", Constant::Flag(vector_a))
-            .constant("vector_n", Constant::Flag(vector_n))
+            .constant("vector_b", Constant::Flag(by_four(&self.b) && columns_by_four))
+            .constant("vector_c", Constant::Flag(by_four(&self.c) && columns_by_four))
             .bind(self.a.window.0)
             .bind(self.b.window.0)
             .bind(self.c.window.0.write())
@@ -76,5 +104,71 @@ impl Product {
                 ],
             )
             .tiled(tiles_m * tiles_n * self.batch, [tile.lanes_n, tile.lanes_m, 1], limits)
+    }
+}
+
+/// The product of a convolution's weights and the patches of its input, group by group, the columns being the points of all `images`.
+pub(super) struct Patches<'a> {
+    pub(super) conv: &'a Conv,
+    pub(super) images: u64,
+    pub(super) input: (Binding, u32),
+    pub(super) weights: Binding,
+    pub(super) output: (Binding, u32),
+}
+
+impl Patches<'_> {
+    /// The dispatch that computes it.
+    pub(super) fn step(&self, stage: &'static str, limits: &Limits) -> Result<Step, Unsupported> {
+        let Self { conv, images, .. } = *self;
+        let element = conv.element();
+        let (m, c, groups, points, taps) =
+            (conv.group_channels_out(), conv.group_channels_in(), conv.groups(), conv.output_points(), conv.taps());
+        let n = images * points;
+        let tile = limits.tile(TiledKernel::ImplicitGemm, m, n.saturating_mul(groups));
+        let (tiles_m, tiles_n) = tiles(tile, m, n);
+        let bytes = element.bytes();
+        let fold = limits.specialise();
+        // Fewer channels than a staged block is deep: the reduction runs over all taps of all channels, as the weights lie.
+        let flat = tile.sharing == Sharing::Workgroup && taps > 1 && c < u64::from(tile.depth);
+        let inner = if flat { c * taps } else { c };
+        let vector_a = (taps == 1 || flat) && inner.is_multiple_of(4);
+        let vector_c = points.is_multiple_of(4) && self.output.1.is_multiple_of(4);
+        cut(StepBuilder::new(stage, shader(tile), element), tile, inner)
+            .constant("patches", Constant::Flag(true))
+            .constant("flat", Constant::Flag(flat))
+            .constant("vector_a", Constant::Flag(vector_a))
+            .constant("vector_b", Constant::Flag(false))
+            .constant("vector_c", Constant::Flag(vector_c))
+            .bind(self.input.0)
+            .bind(self.weights)
+            .bind(self.output.0.write())
+            .problem(&[
+                ("n", n),
+                ("a_skip", 0),
+                ("b_skip", self.input.1.into()),
+                ("c_skip", self.output.1.into()),
+                ("m", m),
+                ("k", inner),
+                ("batch", groups),
+                ("a_stride", m * c * taps),
+                ("a_period", groups),
+                ("lda", c * taps),
+                ("b_stride", c * conv.input_points()),
+                ("b_image", conv.channels_in() * conv.input_points()),
+                ("c_image", conv.channels_out()),
+                ("tiles_m", tiles_m),
+                ("tiles_n", tiles_n),
+            ])?
+            .sizes(&[("taps", taps), ("volume", conv.input_points()), ("points", points), ("ldc", points)], fold)?
+            .sizes(&geometry(conv), fold)?
+            .cost(
+                &[2, groups, m, n, c, taps],
+                &[
+                    &[groups, m, c, taps, bytes],
+                    &[images, conv.channels_in(), conv.input_points(), bytes],
+                    &[images, conv.channels_out(), points, bytes],
+                ],
+            )
+            .tiled(tiles_m * tiles_n * groups, [tile.lanes_n, tile.lanes_m, 1], limits)
     }
 }

@@ -5,7 +5,6 @@
 
 use super::build::{StepBuilder, check_steps, images_per_step, pieces, share};
 use super::gemm::{Matrix, Product};
-use super::tuning::Tuning;
 use super::{Algorithm, Variant, geometry};
 use crate::conv::{Conv, ElementType};
 use crate::plan::{BufferId, Constant, Limits, Plan, Unsupported, workspace_bytes};
@@ -46,14 +45,13 @@ impl Im2col {
     /// Unfolds `points` from `point0` on of `images` from `image` on, then multiplies.
     fn push(plan: &mut Plan, conv: &Conv, columns: BufferId, part: &Part, limits: &Limits) -> Result<(), Unsupported> {
         let &Part { image, images, point0, points, slot } = part;
-        let tuning = Tuning::of(limits);
         let bytes = conv.element().bytes();
         let input_image = conv.channels_in() * conv.input_points();
         let rows = conv.channels_in() * conv.taps();
         let matrix = rows * points;
         let input = plan.window(Plan::INPUT, image * input_image, images * input_image, limits);
         let unfolded = plan.window(columns, slot * matrix, images * matrix, limits);
-        let lanes = tuning.lanes_for(points);
+        let lanes = limits.lanes_for(points);
         let stretches = points.div_ceil(u64::from(lanes * REPEATS));
         let unfold = StepBuilder::new("im2col", "im2col", ElementType::F32)
             .constant("repeats", Constant::Size(REPEATS))
@@ -91,7 +89,7 @@ impl Im2col {
                 stride: group_k * conv.output_points(),
             },
         };
-        let multiply = product.step(conv.element(), tuning.gemm, limits)?;
+        let multiply = product.step(conv.element(), limits)?;
         plan.steps.extend([unfold, multiply]);
         Ok(())
     }
@@ -145,7 +143,6 @@ impl Algorithm for Im2col {
         let Extent { images, points } = self.extent(conv, variant)?;
         self.workspace(conv, variant)?;
         let mut plan = Plan::new(conv);
-        plan.tuning = Tuning::of(limits).gemm.for_rows(conv.group_channels_out()).describe();
         let columns = plan.workspace("columns", &[images, conv.channels_in(), conv.taps(), points], conv.element())?;
         let bytes = conv.element().bytes();
         let image_bytes = [

@@ -6,15 +6,16 @@ mod cook_toom;
 mod direct;
 mod gemm;
 mod im2col;
+mod implicit_gemm;
 #[cfg(test)]
 mod tests;
-mod tuning;
 mod variant;
 mod winograd;
 
 pub use bias::add_bias;
 pub use direct::Direct;
 pub use im2col::Im2col;
+pub use implicit_gemm::ImplicitGemm;
 pub use variant::{Variant, VariantError};
 pub use winograd::Winograd;
 
@@ -68,7 +69,7 @@ pub trait Algorithm: Sync {
 }
 
 /// Every algorithm, in the order reports list them.
-pub static ALGORITHMS: &[&dyn Algorithm] = &[&Direct, &Im2col, &Winograd::F2, &Winograd::F4];
+pub static ALGORITHMS: &[&dyn Algorithm] = &[&Direct, &Im2col, &ImplicitGemm, &Winograd::F2, &Winograd::F4];
 
 /// The algorithm of an id.
 pub fn find(id: &str) -> Option<&'static dyn Algorithm> {

@@ -7,7 +7,6 @@
 use super::build::{StepBuilder, check_steps, pieces, share};
 use super::cook_toom::{Rational, Transforms, literals};
 use super::gemm::{Matrix, Product};
-use super::tuning::Tuning;
 use super::{Algorithm, Variant};
 use crate::conv::{Conv, ElementType};
 use crate::plan::{BufferId, Constant, Limits, Plan, Unsupported, workspace_bytes};
@@ -96,7 +95,7 @@ impl Winograd {
             .bind(plan.whole(shared.filters).write())
             .problem(&[("planes", planes)])?
             .cost(&[2, planes, Transforms::terms(&shared.transforms.g)], &[&[planes, 9 + self.alpha() * self.alpha(), bytes]])
-            .linear(planes, Tuning::of(limits).lanes, limits)?;
+            .linear(planes, limits.lanes(), limits)?;
         plan.steps.push(step);
         Ok(())
     }
@@ -104,7 +103,6 @@ impl Winograd {
     /// The stages of `tiles` tiles from `first` on: transform the input, multiply, transform back.
     fn push_chunk(&self, plan: &mut Plan, conv: &Conv, shared: &Shared, chunk: &Chunk, limits: &Limits) -> Result<(), Unsupported> {
         let transforms = &shared.transforms;
-        let tuning = Tuning::of(limits);
         let Chunk { tiling, first, tiles } = chunk;
         let (first, tiles) = (*first, *tiles);
         let [_, height, width] = conv.axes_3d();
@@ -130,7 +128,7 @@ impl Winograd {
                 &[2, c, tiles, Transforms::terms(&transforms.bt)],
                 &[&[c, tiles, points, bytes], &[share(input_image, tiles, tiling.image), bytes]],
             )
-            .linear(c * tiles, tuning.lanes, limits)?;
+            .linear(c * tiles, limits.lanes(), limits)?;
 
         let (group_c, group_k) = (conv.group_channels_in(), conv.group_channels_out());
         let (products, products_skip) = plan.window(shared.products, 0, points * k * tiles, limits);
@@ -145,7 +143,7 @@ impl Winograd {
             b: Matrix { window: (factors, skip), pitch: tiles, stride: group_c * tiles },
             c: Matrix { window: (products, products_skip), pitch: tiles, stride: group_k * tiles },
         };
-        let gemm_step = multiply.step(ElementType::F32, tuning.gemm, limits)?;
+        let gemm_step = multiply.step(ElementType::F32, limits)?;
 
         let output_image = k * conv.output_points();
         let output = plan.window(Plan::OUTPUT, image * output_image, images * output_image, limits);
@@ -160,7 +158,7 @@ impl Winograd {
                 &[2, k, tiles, Transforms::terms(&transforms.at)],
                 &[&[k, tiles, points, bytes], &[share(output_image, tiles, tiling.image), bytes]],
             )
-            .linear(k * tiles, tuning.lanes, limits)?;
+            .linear(k * tiles, limits.lanes(), limits)?;
         plan.steps.extend([input_step, gemm_step, output_step]);
         Ok(())
     }
@@ -253,7 +251,6 @@ impl Algorithm for Winograd {
         let points = self.alpha() * self.alpha();
         self.workspace(conv, variant)?;
         let mut plan = Plan::new(conv);
-        plan.tuning = Tuning::of(limits).gemm.for_rows(conv.group_channels_out()).describe();
         let shared = Shared {
             transforms: self.transforms(),
             filters: plan.workspace("filters", &[points, conv.channels_out(), conv.group_channels_in()], ElementType::F32)?,

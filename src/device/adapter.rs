@@ -1,7 +1,7 @@
 //! Which adapters there are, and which one a run takes.
 
 use super::{DeviceError, Identity};
-use crate::plan::{DeviceClass, Limits};
+use crate::plan::{DeviceClass, Limits, TuningFile};
 
 /// The APIs whose adapters count.
 const BACKENDS: wgpu::Backends = wgpu::Backends::VULKAN.union(wgpu::Backends::METAL).union(wgpu::Backends::DX12);
@@ -93,6 +93,7 @@ impl Adapter {
         };
         let limits = handle.limits();
         let features = handle.features();
+        let tuning = TuningFile::builtin().select(class, &info.name);
         Self {
             index,
             identity: Identity {
@@ -120,6 +121,8 @@ impl Adapter {
                 storage_alignment: limits.min_storage_buffer_offset_alignment,
                 uniform_alignment: limits.min_uniform_buffer_offset_alignment,
                 f16: features.contains(wgpu::Features::SHADER_F16),
+                min_subgroup: if features.contains(wgpu::Features::SUBGROUP) { info.subgroup_min_size } else { 0 },
+                tuning,
             },
             features: features.iter_names().map(|(name, _)| name.to_owned()).collect(),
             subgroup: (info.subgroup_min_size, info.subgroup_max_size),

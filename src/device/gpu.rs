@@ -4,7 +4,18 @@ use super::clock::{self, Timestamps};
 use super::pipeline::Pipelines;
 use super::{Adapter, ClockFacts, DeviceError, Identity};
 use crate::plan::Limits;
+use std::cell::Cell;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// What the host waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Spent {
+    /// The device, to finish what it was given.
+    pub device: Duration,
+    /// The driver, to make pipelines.
+    pub compiler: Duration,
+}
 
 /// An open device.
 pub struct Gpu {
@@ -19,6 +30,7 @@ pub struct Gpu {
     pub(super) pipelines: Pipelines,
     pub(super) timestamps: Option<Timestamps>,
     facts: ClockFacts,
+    spent: Cell<Spent>,
     /// Set by the driver's callbacks: why the device is lost, or the first error no scope was there to catch.
     trouble: Arc<Mutex<Option<DeviceError>>>,
 }
@@ -30,7 +42,7 @@ impl Gpu {
     /// [`DeviceError`] when the driver hands out no device, or a first empty dispatch fails.
     pub fn open(adapter: Adapter) -> Result<Self, DeviceError> {
         let Adapter { identity, limits, features, handle, .. } = adapter;
-        let wanted = wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::SHADER_F16;
+        let wanted = wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::SHADER_F16 | wgpu::Features::SUBGROUP;
         let descriptor = wgpu::DeviceDescriptor {
             label: Some("convledger"),
             required_features: handle.features() & wanted,
@@ -59,7 +71,7 @@ impl Gpu {
         device.on_uncaptured_error(Arc::new(move |error| note(&uncaptured, describe("device", error))));
         let pipelines = Pipelines::default();
         let facts = clock::UNMEASURED;
-        let mut gpu = Self { identity, limits, features, device, queue, pipelines, timestamps: None, facts, trouble };
+        let mut gpu = Self { identity, limits, features, device, queue, pipelines, timestamps: None, facts, spent: Cell::default(), trouble };
         if gpu.device.features().contains(wgpu::Features::TIMESTAMP_QUERY) {
             gpu.timestamps = Some(Timestamps::new(&gpu)?);
         }
@@ -95,9 +107,26 @@ impl Gpu {
         Ok(result)
     }
 
+    /// What the host waited for since this was last asked.
+    pub fn take_spent(&self) -> Spent {
+        self.spent.take()
+    }
+
+    /// Runs `action` and books its time as compiling.
+    pub(super) fn compiling<T>(&self, action: impl FnOnce() -> T) -> T {
+        let start = Instant::now();
+        let result = action();
+        let spent = self.spent.get();
+        self.spent.set(Spent { compiler: spent.compiler + start.elapsed(), ..spent });
+        result
+    }
+
     /// Waits until everything submitted has run.
     pub(super) fn wait(&self, what: &str) -> Result<(), DeviceError> {
+        let start = Instant::now();
         let waited = self.device.poll(wgpu::PollType::wait_indefinitely());
+        let spent = self.spent.get();
+        self.spent.set(Spent { device: spent.device + start.elapsed(), ..spent });
         self.trouble()?;
         waited.map(|_| ()).map_err(|error| DeviceError::Refused { what: what.into(), reason: one_line(&error) })
     }

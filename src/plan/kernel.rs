@@ -1,6 +1,6 @@
 //! One dispatch: which shader with which constants, what it binds, how many workgroups.
 
-use super::{BufferId, Limits, Plan, Unsupported};
+use super::{BufferId, Limits, Plan, Tile, Unsupported};
 use crate::conv::ElementType;
 use crate::units::{Bytes, Ops};
 use serde::{Deserialize, Serialize};
@@ -31,6 +31,10 @@ pub struct Kernel {
     pub constants: BTreeMap<String, Constant>,
     /// Values of the shader's `override` declarations. `workgroup_x`, `workgroup_y` and `workgroup_z` are added from `workgroup`.
     pub overrides: BTreeMap<String, u32>,
+    /// Values of `size` names folded into the text: `${size.h}` is a literal then, where it is the uniform's field otherwise.
+    pub folded: BTreeMap<String, u32>,
+    /// How the work is cut, where that is a matter of tuning; written in the `tuning` column.
+    pub tile: Option<Tile>,
     /// Invocations of a workgroup; the shader declares those above 1 as `override workgroup_x: u32;` and so on.
     pub workgroup: [u32; 3],
     /// Workgroup memory the shader declares.

@@ -1,5 +1,6 @@
 //! What a device allows, as plain data.
 
+use super::Tuning;
 use serde::{Deserialize, Serialize};
 
 /// Broad kind of a device: what tuning defaults are keyed by.
@@ -43,6 +44,12 @@ pub struct Limits {
     pub uniform_alignment: u32,
     /// Whether shaders can use 16-bit floats.
     pub f16: bool,
+    /// Invocations of the device's smallest subgroup; 0 where shaders cannot use subgroups.
+    #[serde(default)]
+    pub min_subgroup: u32,
+    /// The choices plans take from the device.
+    #[serde(default)]
+    pub tuning: Tuning,
 }
 
 impl Limits {
@@ -59,6 +66,8 @@ impl Limits {
         storage_alignment: 256,
         uniform_alignment: 256,
         f16: true,
+        min_subgroup: 32,
+        tuning: Tuning::NONE,
     };
 
     /// What WebGPU guarantees on every device.
@@ -74,5 +83,7 @@ impl Limits {
         storage_alignment: 256,
         uniform_alignment: 256,
         f16: false,
+        min_subgroup: 0,
+        tuning: Tuning::NONE,
     };
 }

@@ -5,9 +5,11 @@
 
 mod kernel;
 mod limits;
+mod tuning;
 
 pub use kernel::{Binding, Constant, Kernel, Step};
 pub use limits::{DeviceClass, Limits};
+pub use tuning::{Rule, ShapeClass, Sharing, Tile, TileError, TiledKernel, Tuning, TuningFile};
 
 use crate::conv::{Conv, ElementType};
 use crate::ledger::Ledger;
@@ -202,6 +204,14 @@ impl Plan {
     /// # Errors
     /// [`Unsupported::Limit`] names the first limit that is too small, with the numbers.
     pub fn finish(mut self, limits: &Limits) -> Result<Self, Unsupported> {
+        let mut tiles: Vec<String> = Vec::new();
+        for kernel in self.steps.iter().map(|step| &step.kernel) {
+            let text = kernel.tile.map(|tile| format!("{} {tile}", kernel.shader));
+            tiles.extend(text.filter(|text| !tiles.contains(text)));
+        }
+        if !tiles.is_empty() {
+            self.tuning = tiles.join("; ");
+        }
         for buffer in &self.buffers {
             if buffer.bytes().0 > limits.max_buffer_bytes {
                 let what = format!("{} buffer", buffer.name);

@@ -2,9 +2,9 @@
 
 use super::{Library, Origin, ShaderError};
 use crate::conv::ElementType;
-use crate::plan::{Constant, Kernel};
+use crate::plan::{Constant, Kernel, Sharing};
 use minijinja::Value;
-use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
+use naga::valid::{Capabilities, ModuleInfo, ShaderStages, SubgroupOperationSet, ValidationFlags, Validator};
 use std::collections::BTreeMap;
 use std::error::Error;
 
@@ -42,11 +42,12 @@ pub fn compose(kernel: &Kernel) -> Result<Composed, ShaderError> {
 }
 
 /// Names every template has, whatever the kernel's constants.
-const RESERVED: [&str; 2] = ["element", "problem_fields"];
+const RESERVED: [&str; 3] = ["element", "problem_fields", "size"];
 
 impl Library {
     /// The checked WGSL of a kernel. The template sees every constant under its name (a flag as a boolean, a size as an integer, a
-    /// word as a string, a matrix as a list of lists of strings), `element` as `"f32"` or `"f16"`, and `problem_fields`, a list of names.
+    /// word as a string, a matrix as a list of lists of strings), `element` as `"f32"` or `"f16"`, `problem_fields`, a list of names, and
+    /// `size`, which gives for a name the literal of a folded value or else the uniform's field.
     ///
     /// # Errors
     /// [`ShaderError`] with file and line: unknown shader or include, include cycle, template error, undefined name, invalid WGSL.
@@ -80,6 +81,7 @@ fn place(file: &str, origins: &[Option<Origin>], line: Option<usize>) -> Origin 
 fn capabilities(kernel: &Kernel) -> Capabilities {
     let mut capabilities = Capabilities::default();
     capabilities.set(Capabilities::SHADER_FLOAT16, kernel.element == ElementType::F16);
+    capabilities.set(Capabilities::SUBGROUP, kernel.tile.is_some_and(|tile| tile.sharing == Sharing::Subgroup));
     capabilities
 }
 
@@ -93,6 +95,9 @@ fn context(kernel: &Kernel) -> Result<Value, ShaderError> {
     }
     context.insert("element", Value::from(kernel.element.wgsl()));
     context.insert("problem_fields", Value::from(kernel.problem_fields.clone()));
+    let fields = kernel.problem_fields.iter().map(|field| (field.clone(), format!("problem.{field}")));
+    let literals = kernel.folded.iter().map(|(name, value)| (name.clone(), format!("{value}u")));
+    context.insert("size", Value::from_pairs(fields.chain(literals)));
     Ok(Value::from_pairs(context))
 }
 
@@ -127,7 +132,11 @@ fn check_wgsl(source: &str, capabilities: Capabilities) -> Result<(naga::Module,
     let module = naga::front::wgsl::Frontend::new_with_options(options)
         .parse(source)
         .map_err(|error| (error.location(source).map(|place| place.line_number as usize), one_line(error.message())))?;
-    match Validator::new(ValidationFlags::all(), capabilities).validate(&module) {
+    let mut validator = Validator::new(ValidationFlags::all(), capabilities);
+    if capabilities.contains(Capabilities::SUBGROUP) {
+        validator.subgroup_stages(ShaderStages::COMPUTE).subgroup_operations(SubgroupOperationSet::all());
+    }
+    match validator.validate(&module) {
         Ok(info) => Ok((module, info)),
         Err(error) => {
             let mut message = error.as_inner().to_string();
