@@ -189,3 +189,6 @@ fn reaching(before: &[Vec<usize>], jump: usize, header: usize) -> Option<BTreeSe
     }
     Some(found)
 }
+
+#[cfg(test)]
+mod tests;

@@ -108,3 +108,39 @@ impl Summary {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(statistics: &[(&str, Value)]) -> Summary {
+        let one = |&(name, value): &(&str, Value)| Statistic { name: name.to_owned(), description: String::new(), value };
+        Summary::of(&statistics.iter().map(one).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn every_driver_has_its_own_names() {
+        let radv = [("SGPRs", Value::Unsigned(128)), ("VGPRs", Value::Unsigned(88)), ("Spilled SGPRs", Value::Unsigned(2))];
+        let summary = told(&[&radv[..], &[("Spilled VGPRs", Value::Unsigned(3)), ("Subgroups per SIMD", Value::Unsigned(10))]].concat());
+        let expected =
+            Summary { registers: Some(88), scalar_registers: Some(128), spills: Some(5), occupancy: Some(10), ..Summary::default() };
+        assert_eq!(summary, expected);
+
+        let nvk = told(&[
+            ("Number of GPRs", Value::Unsigned(40)),
+            ("Instruction count", Value::Unsigned(7)),
+            ("Spills to reg", Value::Unsigned(1)),
+        ]);
+        assert_eq!(nvk, Summary { registers: Some(40), instructions: Some(7), ..Summary::default() });
+    }
+
+    #[test]
+    fn what_is_no_count_is_not_told() {
+        assert_eq!(
+            told(&[("VGPRs", Value::Signed(-1)), ("Instructions", Value::Real(f64::NAN)), ("Scratch size", Value::Flag(true))]),
+            Summary::default()
+        );
+        assert_eq!(told(&[("VGPRs", Value::Signed(4)), ("Latency", Value::Real(9.6))]).latency, Some(10));
+        assert_eq!(told(&[]), Summary::default());
+    }
+}

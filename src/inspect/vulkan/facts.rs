@@ -139,8 +139,7 @@ impl Vulkan {
 /// What wgpu asks for before shaders may use subgroups.
 fn takes_subgroups(properties: &vk::PhysicalDeviceSubgroupProperties<'_>) -> bool {
     type Can = vk::SubgroupFeatureFlags;
-    let operations =
-        Can::BASIC | Can::VOTE | Can::ARITHMETIC | Can::BALLOT | Can::SHUFFLE | Can::SHUFFLE_RELATIVE | Can::QUAD;
+    let operations = Can::BASIC | Can::VOTE | Can::ARITHMETIC | Can::BALLOT | Can::SHUFFLE | Can::SHUFFLE_RELATIVE | Can::QUAD;
     let stages = vk::ShaderStageFlags::COMPUTE | vk::ShaderStageFlags::FRAGMENT;
     properties.supported_operations.contains(operations) && properties.supported_stages.contains(stages)
 }

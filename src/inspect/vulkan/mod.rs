@@ -86,12 +86,10 @@ impl Vulkan {
         let core = vk::PhysicalDeviceFeatures { robust_buffer_access: core.robust_buffer_access, ..Default::default() };
         let mut tells = vk::PhysicalDevicePipelineExecutablePropertiesFeaturesKHR::default().pipeline_executable_info(true);
         let mut robustness = vk::PhysicalDeviceRobustness2FeaturesEXT::default().robust_buffer_access2(true);
-        let mut zeroing =
-            vk::PhysicalDeviceZeroInitializeWorkgroupMemoryFeatures::default().shader_zero_initialize_workgroup_memory(true);
+        let mut zeroing = vk::PhysicalDeviceZeroInitializeWorkgroupMemoryFeatures::default().shader_zero_initialize_workgroup_memory(true);
         let mut dot = vk::PhysicalDeviceShaderIntegerDotProductFeatures::default().shader_integer_dot_product(true);
         let mut sizes = vk::PhysicalDeviceSubgroupSizeControlFeatures::default().subgroup_size_control(true);
-        let mut small =
-            vk::PhysicalDeviceShaderFloat16Int8Features::default().shader_float16(facts.limits.f16).shader_int8(facts.int8);
+        let mut small = vk::PhysicalDeviceShaderFloat16Int8Features::default().shader_float16(facts.limits.f16).shader_int8(facts.int8);
         let mut storage = vk::PhysicalDevice16BitStorageFeatures::default()
             .storage_buffer16_bit_access(true)
             .uniform_and_storage_buffer16_bit_access(true);
