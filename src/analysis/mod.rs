@@ -1,5 +1,6 @@
 //! Answers computed from records alone.
 
 mod layers;
+pub mod peers;
 
 pub use layers::{LayerSummary, layers};

@@ -7,6 +7,7 @@ mod devices;
 mod exec;
 mod inspect;
 mod ledger;
+mod peers;
 mod problems;
 mod progress;
 mod run;
@@ -64,6 +65,8 @@ enum Command {
     Ledger(ledger::Args),
     #[command(about = "Compute one convolution of your own NumPy arrays on the device")]
     Exec(exec::Args),
+    /// Set runs beside the times of other programs on the same layers
+    Peers(peers::Args),
     /// Compile each kernel and tell what the driver's compiler made of it: registers, spills, occupancy, the hot loop
     Inspect(inspect::Args),
     /// Take cases from standard input, as `run` starts it
@@ -88,6 +91,7 @@ pub fn main() -> ExitCode {
         Some(Command::Algorithms(args)) => algorithms::run(&args),
         Some(Command::Ledger(args)) => ledger::run(&args),
         Some(Command::Exec(args)) => exec::run(&args),
+        Some(Command::Peers(args)) => peers::run(&args),
         Some(Command::Inspect(args)) => inspect::run(&args),
         Some(Command::Worker(args)) => worker::run(&args),
     };

@@ -2,7 +2,7 @@
 
 use super::problems::Problems;
 use super::progress::{Bar, Heading, Lines};
-use super::{Outcome, print, summary};
+use super::{Outcome, note, peers, print, summary};
 use crate::algorithm::ALGORITHMS;
 use crate::record::{self, Cache, Environment, Measurement, RunDirectory, default_directory};
 use crate::runner::{self, Event, Files, Hello, Job, Observer, Selection};
@@ -54,6 +54,10 @@ pub(super) struct Args {
     #[arg(long, requires = "out")]
     resume: bool,
 
+    /// What to print on standard output
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    format: Format,
+
     /// Seed of the random inputs; without it a fresh one, which is printed and recorded
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     seed: Option<u64>,
@@ -67,6 +71,15 @@ enum CacheArgument {
     Cold,
     /// A row for each
     Both,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// A summary for people
+    Table,
+    /// A CSV row for each measured case, with the columns that benchmarks of other programs have: peer,version,device, those of
+    /// --layers, ms_median,ms_min,gflops; the summary goes to standard error
+    Peers,
 }
 
 impl Args {
@@ -111,6 +124,9 @@ fn time_to_run(text: &str) -> Result<Duration, String> {
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let selection = Selection::parse(&args.algorithm, ALGORITHMS)?;
     let suites = args.problems.read(Some(DEFAULT_SUITE))?;
+    if args.format == Format::Peers {
+        peers::can_have(&suites, matches!(args.cache, CacheArgument::Hot))?;
+    }
     let seed = seed(args)?;
     let settings = runner::Settings {
         selection,
@@ -137,7 +153,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
             args.same_problems(path)?;
             let mut resumed = RunDirectory::resume(path)?;
             resumed.note()?;
-            rows.0.clone_from(&resumed.rows);
+            rows.measurements.clone_from(&resumed.rows);
             Files::resume(resumed)
         }
         None => Files::create(|hello| begin(args, &settings, hello)),
@@ -147,9 +163,16 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let progress: &mut dyn Observer = if std::io::stderr().is_terminal() { &mut bar } else { &mut plain };
     runner::run(&job, &mut files, &mut [&mut Heading { seed }, progress, &mut rows])?;
     let place = files.path().map_or(String::new(), |path| format!("\nEvery case, buffer, stage and sample: {}\n", path.display()));
-    print(&format!("{}{place}", summary::text(&rows.0, &suites)))?;
+    let summary = format!("{}{place}", summary::text(&rows.measurements, &suites));
+    match args.format {
+        Format::Table => print(&summary)?,
+        Format::Peers => {
+            note(summary.trim_end());
+            print(&peers::rows(&rows.measurements, &rows.device)?)?;
+        }
+    }
     // A resumed run has failed where its earlier part did: those cases keep their rows.
-    let failed = rows.0.iter().any(|row| row.status.is_failure());
+    let failed = rows.measurements.iter().any(|row| row.status.is_failure());
     Ok(if failed { Outcome::FellShort } else { Outcome::Good })
 }
 
@@ -173,12 +196,18 @@ fn begin(args: &Args, settings: &runner::Settings, hello: &Hello) -> (PathBuf, E
 
 /// Every measurement of the run, those of its earlier parts included.
 #[derive(Default)]
-struct Rows(Vec<Measurement>);
+struct Rows {
+    measurements: Vec<Measurement>,
+    /// Name of the device.
+    device: String,
+}
 
 impl Observer for Rows {
     fn event(&mut self, event: &Event<'_>) {
-        if let Event::CaseEnded { rows, .. } = event {
-            self.0.push(rows.measurement.clone());
+        match event {
+            Event::Started { hello, .. } => self.device.clone_from(&hello.identity.name),
+            Event::CaseEnded { rows, .. } => self.measurements.push(rows.measurement.clone()),
+            _ => {}
         }
     }
 }

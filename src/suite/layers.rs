@@ -9,7 +9,7 @@
 
 use super::file::{MAX_NAME, place, printable, read_text, stem};
 use super::{Layer, Suite, SuiteError};
-use crate::conv::{Axis, Conv, ConvSpec, ElementType, Pass};
+use crate::conv::{Axis, Conv, ConvError, ConvSpec, ElementType, Pass};
 use csv::{ReaderBuilder, StringRecord, Trim};
 use std::collections::HashMap;
 use std::path::Path;
@@ -41,6 +41,16 @@ pub fn layer_columns(conv: &Conv) -> Option<[String; 12]> {
     ]
     .map(|number| number.to_string());
     Some([n, c, h, w, k, r, s, stride, pad, dilation, groups, conv.element().to_string()])
+}
+
+/// The convolution of the numbers in the columns `n` to `groups`: what [`layer_columns`] writes.
+///
+/// # Errors
+/// [`ConvError`] for one that is impossible.
+pub fn conv_of_columns(numbers: [u64; 11], element: ElementType) -> Result<Conv, ConvError> {
+    let [n, c, h, w, k, r, s, stride, pad, dilation, groups] = numbers;
+    let axis = |size, kernel| Axis::new(size, kernel).stride(stride).pad(pad, pad).dilation(dilation);
+    ConvSpec { element, ..ConvSpec::new(n, c, k, &[axis(h, r), axis(w, s)]).groups(groups) }.build()
 }
 
 impl Suite {
@@ -138,14 +148,12 @@ impl Row<'_> {
                 .parse()
                 .map_err(|_| self.error(at, format!("{column} of layer '{name}' is '{}', not a whole number", excerpt(cell))))?;
         }
-        let [n, c, h, w, k, r, s, stride, pad, dilation, groups] = numbers;
         let element: ElementType = self.record[columns[12]].parse().map_err(|_| {
             let cell = excerpt(&self.record[columns[12]]);
             self.error(columns[12], format!("dtype of layer '{name}' is '{cell}', must be f32 or f16"))
         })?;
-        let axis = |size, kernel| Axis::new(size, kernel).stride(stride).pad(pad, pad).dilation(dilation);
-        let spec = ConvSpec { element, ..ConvSpec::new(n, c, k, &[axis(h, r), axis(w, s)]).groups(groups) };
-        let conv = spec.build().map_err(|source| SuiteError::Impossible { place: self.place(0), name: name.clone(), source })?;
+        let impossible = |source| SuiteError::Impossible { place: self.place(0), name: name.clone(), source };
+        let conv = conv_of_columns(numbers, element).map_err(impossible)?;
         Ok(Layer { name, conv, count: 1 })
     }
 

@@ -7,7 +7,7 @@ mod layers;
 pub mod onnx;
 
 pub use error::{Place, SuiteError};
-pub use layers::{LAYER_COLUMNS, layer_columns};
+pub use layers::{LAYER_COLUMNS, conv_of_columns, layer_columns};
 
 use crate::conv::Conv;
 use std::collections::HashMap;

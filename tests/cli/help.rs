@@ -25,6 +25,7 @@ fn help_of_the_program() {
       algorithms  List the algorithms, their variants and their workspace formulas
       ledger      Predict the bytes of every algorithm by closed form; needs no GPU
       exec        Compute one convolution of your own NumPy arrays on the device
+      peers       Set runs beside the times of other programs on the same layers
       inspect     Compile each kernel and tell what the driver's compiler made of it: registers,
                   spills, occupancy, the hot loop
       help        Print this message or the help of the given subcommand(s)
@@ -53,12 +54,15 @@ fn help_of_the_program() {
 /// Each command's help says what it is for and names its options.
 #[test]
 fn help_of_each_command() {
-    let commands: [(&str, &[&str]); 5] = [
+    let commands: [(&str, &[&str]); 6] = [
         (
             "run",
             &[
                 "Verify and measure",
                 "--suite <NAME|FILE>",
+                "--layers <FILE.csv>",
+                "layer,n,c,h,w,k,r,s,stride,pad,dilation,groups,dtype",
+                "--format <FORMAT>",
                 "--model",
                 "--batch",
                 "--dtype",
@@ -78,6 +82,7 @@ fn help_of_each_command() {
         ("devices", &["--features"]),
         ("algorithms", &["workspace formulas"]),
         ("ledger", &["needs no GPU", "--format <FORMAT>", "The columns of measurements.csv", "resnet50"]),
+        ("peers", &["--against <FILE.csv>", "--of <PASS>", "[default: best]", "--peak"]),
         ("exec", &["NumPy", "--input <x.npy>", "--weights", "--bias", "--output", "im2col:strip=8"]),
     ];
     for (command, mentions) in commands {

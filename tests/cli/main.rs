@@ -10,6 +10,7 @@ mod help;
 mod input;
 mod ledger;
 mod models;
+mod peers;
 mod resume;
 mod run;
 
