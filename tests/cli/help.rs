@@ -26,8 +26,8 @@ fn help_of_the_program() {
       ledger      Predict the bytes of every algorithm by closed form; needs no GPU
       exec        Compute one convolution of your own NumPy arrays on the device
       peers       Set runs beside the times of other programs on the same layers
-      inspect     Compile each kernel and tell what the driver's compiler made of it: registers,
-                  spills, occupancy, the hot loop
+      inspect     Compile each kernel and tell what the driver's compiler made of it: registers, spills,
+                  occupancy, the hot loop
       help        Print this message or the help of the given subcommand(s)
 
     Options:
