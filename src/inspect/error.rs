@@ -11,6 +11,9 @@ pub enum InspectError {
         /// Why it did not load.
         reason: String,
     },
+    /// The loader finds no driver.
+    #[error("no Vulkan driver: install your GPU's, or run under `scripts/with-vulkan`, which finds or installs Mesa's")]
+    NoDriver,
     /// No Vulkan device is the one asked for.
     #[error("no Vulkan device is '{wanted}': {known}")]
     NoDevice {

@@ -25,7 +25,7 @@ pub struct HotLoop {
     pub counts: Counts,
 }
 
-/// How many instructions of which kind.
+/// How many instructions of which kind; every instruction is of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     /// All; both halves of a dual instruction.
@@ -34,14 +34,24 @@ pub struct Counts {
     pub fma: u64,
     /// Loads from workgroup memory.
     pub shared_loads: u64,
+    /// Stores to it.
+    pub shared_stores: u64,
     /// Loads from buffers, each invocation its own address.
     pub global_loads: u64,
+    /// Stores to them.
+    pub global_stores: u64,
     /// Loads from buffers, one address for the subgroup.
     pub scalar_loads: u64,
     /// Accesses of an invocation's own memory: spills and arrays indexed by variables.
     pub scratch: u64,
     /// Barriers.
     pub barriers: u64,
+    /// Waits for loads and stores, and hints to the scheduler.
+    pub waits: u64,
+    /// Other work of each invocation: addresses, moves, conversions, exchanges within the subgroup.
+    pub other_vector: u64,
+    /// Other work of the subgroup as a whole: loop counters, branches.
+    pub other_scalar: u64,
 }
 
 impl Counts {
@@ -51,14 +61,32 @@ impl Counts {
     }
 
     fn add(&mut self, mnemonic: &str) {
-        let begins = |starts: &[&str]| u64::from(starts.iter().any(|start| mnemonic.starts_with(start)));
+        let begins = |starts: &[&str]| starts.iter().any(|start| mnemonic.starts_with(start));
+        let kind = if is_multiply_add(mnemonic) {
+            &mut self.fma
+        } else if begins(&["ds_read", "ds_load"]) {
+            &mut self.shared_loads
+        } else if begins(&["ds_write", "ds_store"]) {
+            &mut self.shared_stores
+        } else if begins(&["buffer_load", "global_load", "flat_load"]) {
+            &mut self.global_loads
+        } else if begins(&["buffer_store", "global_store", "flat_store"]) {
+            &mut self.global_stores
+        } else if begins(&["s_load", "s_buffer_load"]) {
+            &mut self.scalar_loads
+        } else if begins(&["scratch_"]) {
+            &mut self.scratch
+        } else if begins(&["s_barrier"]) {
+            &mut self.barriers
+        } else if begins(&["s_wait", "s_nop", "s_clause", "s_delay_alu", "s_sleep", "s_inst_prefetch", "s_setprio"]) {
+            &mut self.waits
+        } else if begins(&["s_"]) {
+            &mut self.other_scalar
+        } else {
+            &mut self.other_vector
+        };
+        *kind += 1;
         self.instructions += 1;
-        self.fma += u64::from(is_multiply_add(mnemonic));
-        self.shared_loads += begins(&["ds_read", "ds_load"]);
-        self.global_loads += begins(&["buffer_load", "global_load", "flat_load"]);
-        self.scalar_loads += begins(&["s_load", "s_buffer_load"]);
-        self.scratch += begins(&["scratch_"]);
-        self.barriers += begins(&["s_barrier"]);
     }
 
     fn plus(self, other: Self) -> Self {
@@ -66,10 +94,15 @@ impl Counts {
             instructions: self.instructions + other.instructions,
             fma: self.fma + other.fma,
             shared_loads: self.shared_loads + other.shared_loads,
+            shared_stores: self.shared_stores + other.shared_stores,
             global_loads: self.global_loads + other.global_loads,
+            global_stores: self.global_stores + other.global_stores,
             scalar_loads: self.scalar_loads + other.scalar_loads,
             scratch: self.scratch + other.scratch,
             barriers: self.barriers + other.barriers,
+            waits: self.waits + other.waits,
+            other_vector: self.other_vector + other.other_vector,
+            other_scalar: self.other_scalar + other.other_scalar,
         }
     }
 }

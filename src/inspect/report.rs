@@ -5,7 +5,7 @@ use super::spirv::translate;
 use super::{Checks, Compiled, Device, InspectError, Summary};
 use crate::plan::{Constant, Kernel, Plan, Step};
 use crate::shader;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// A kernel and the plans that ask for it.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,7 +45,7 @@ pub fn kernels<'p>(plans: impl IntoIterator<Item = (&'p str, &'p str, &'p Plan)>
 }
 
 impl KernelUse {
-    /// What is compiled into the kernel beside its file, in one line: `tile_m=8 tile_n=8`; matrices by their size.
+    /// The values of the kernel's template and overrides on one line: `vector_a=true repeats=8`; matrices by their size.
     pub fn constants(&self) -> String {
         let kernel = &self.step.kernel;
         let constants = kernel.constants.iter().map(|(name, constant)| match constant {
@@ -54,9 +54,22 @@ impl KernelUse {
             Constant::Word(word) => format!("{name}={word}"),
             Constant::Matrix(rows) => format!("{name}={}x{}", rows.len(), rows.first().map_or(0, Vec::len)),
         });
-        let overrides = kernel.overrides.iter().map(|(name, value)| format!("{name}={value}"));
-        constants.chain(overrides).collect::<Vec<_>>().join(" ")
+        constants.chain(values(&kernel.overrides)).collect::<Vec<_>>().join(" ")
     }
+
+    /// How the work is cut, where that is a matter of tuning.
+    pub fn tile(&self) -> String {
+        self.step.kernel.tile.map_or_else(String::new, |tile| tile.to_string())
+    }
+
+    /// The sizes of the problem that are compiled into the kernel, on one line: `h=56 w=56`.
+    pub fn folded(&self) -> String {
+        values(&self.step.kernel.folded).collect::<Vec<_>>().join(" ")
+    }
+}
+
+fn values(named: &BTreeMap<String, u32>) -> impl Iterator<Item = String> {
+    named.iter().map(|(name, value)| format!("{name}={value}"))
 }
 
 /// What became of one kernel.

@@ -54,7 +54,7 @@ fn help_of_the_program() {
 /// Each command's help says what it is for and names its options.
 #[test]
 fn help_of_each_command() {
-    let commands: [(&str, &[&str]); 6] = [
+    let commands: [(&str, &[&str]); 7] = [
         (
             "run",
             &[
@@ -83,6 +83,7 @@ fn help_of_each_command() {
         ("algorithms", &["workspace formulas"]),
         ("ledger", &["needs no GPU", "--format <FORMAT>", "The columns of measurements.csv", "resnet50"]),
         ("peers", &["--against <FILE.csv>", "--of <PASS>", "[default: best]", "--peak"]),
+        ("inspect", &["registers", "--null <FAMILY>", "--isa <DIR>", "--checks <CHECKS>", "--device", "--format <FORMAT>", "Every column"]),
         ("exec", &["NumPy", "--input <x.npy>", "--weights", "--bias", "--output", "im2col:strip=8"]),
     ];
     for (command, mentions) in commands {

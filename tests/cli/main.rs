@@ -8,6 +8,7 @@ mod faults;
 mod files;
 mod help;
 mod input;
+mod inspect;
 mod ledger;
 mod models;
 mod peers;

@@ -6,8 +6,8 @@ mod row;
 use super::problems::Problems;
 use super::{Outcome, note, print};
 use crate::algorithm::{ALGORITHMS, find};
-use crate::device::choose;
-use crate::inspect::{Checks, Compiled, Facts, InspectError, KernelUse, Vulkan, inspect, kernels};
+use crate::device::{Adapter, choose};
+use crate::inspect::{Checks, Compiled, Facts, KernelUse, Vulkan, inspect, kernels};
 use crate::plan::{Limits, Plan};
 use crate::record::Cache;
 use crate::runner::{Planned, Request, Selection, schedule};
@@ -80,26 +80,21 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     // Whatever no device could do is told before a driver is loaded.
     let selection = Selection::parse(&args.algorithm, ALGORITHMS)?;
     let suites = args.problems.read(Some(DEFAULT_SUITE))?;
-    let (chosen, limits) = match args.null {
-        Some(_) => (None, None),
-        None => {
-            let adapter = choose(args.device.as_deref())?;
-            (Some(adapter.identity), Some(adapter.limits))
+    let (vulkan, facts, limits) = match args.null {
+        Some(_) => {
+            let (vulkan, facts) = null::load()?;
+            let limits = facts.limits.clone();
+            (vulkan, facts, limits)
         }
+        None => on_adapter(args.device.as_deref())?,
     };
-    let vulkan = Vulkan::load()?;
-    let facts = match chosen {
-        None => null::device(&vulkan)?,
-        Some(identity) if identity.backend == "vulkan" => vulkan.find(&identity.name, (identity.vendor, identity.device))?,
-        Some(identity) => {
-            bail!("'{}' is a {} adapter: only Vulkan drivers tell what their compilers make", identity.name, identity.backend)
-        }
-    };
-    let limits = limits.unwrap_or_else(|| facts.limits.clone());
     let device = vulkan.open(facts)?;
     let found = planned_kernels(&suites, &selection, &limits)?;
     let mut rows = Vec::new();
     for (number, kernel) in (1..).zip(&found) {
+        if args.null.is_some() {
+            null::tell(kernel);
+        }
         for &checks in args.checks.list() {
             let inspected = inspect(&device, &kernel.step, checks);
             let mut row = Row::new(&device.facts, kernel, checks);
@@ -137,6 +132,17 @@ impl ChecksArgument {
             Self::Both => &[Checks::Checked, Checks::Unchecked],
         }
     }
+}
+
+/// The adapter that `run` would take, as Vulkan has it, and its limits as `run` sees them.
+fn on_adapter(selector: Option<&str>) -> anyhow::Result<(Vulkan, Facts, Limits)> {
+    let Adapter { identity, limits, .. } = choose(selector)?;
+    if identity.backend != "vulkan" {
+        bail!("'{}' is a {} adapter: only Vulkan drivers tell what their compilers make", identity.name, identity.backend);
+    }
+    let vulkan = Vulkan::load()?;
+    let facts = vulkan.find(&identity.name, (identity.vendor, identity.device))?;
+    Ok((vulkan, facts, limits))
 }
 
 /// The distinct kernels of every case that a device of these limits can run.

@@ -3,7 +3,8 @@
 //! RADV looks for `RADV_FORCE_FAMILY` when the loader starts it, and ends the process when it does not know the family. So the program
 //! runs itself again with the variable set, and turns what becomes of that into one line.
 
-use super::{Facts, InspectError, Outcome, Vulkan, note};
+use crate::cli::{Outcome, note};
+use crate::inspect::{Facts, InspectError, KernelUse, Vulkan};
 use anyhow::{Context, bail};
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -12,6 +13,9 @@ use std::process::{Command, Stdio};
 const FAMILY: &str = "RADV_FORCE_FAMILY";
 /// Set in the process that `--null` runs.
 const PREPARED: &str = "CONVLEDGER_NULL_DEVICE";
+
+/// Begins the lines by which that process says which kernel is next, for the message should the driver crash on it.
+const NEXT: &str = "next kernel: ";
 
 /// Whether this process is the one that RADV is to be loaded in.
 pub(super) fn is_prepared(family: &str) -> bool {
@@ -33,8 +37,12 @@ pub(super) fn run_prepared(family: &str) -> anyhow::Result<Outcome> {
         .spawn()
         .context("cannot start this program again for --null")?;
     let mut said = Vec::new();
+    let mut kernel = "the first kernel".to_owned();
     for line in child.stderr.take().map(BufReader::new).into_iter().flat_map(BufRead::lines).map_while(Result::ok) {
-        said.push(line);
+        match line.strip_prefix(NEXT) {
+            Some(next) => next.clone_into(&mut kernel),
+            None => said.push(line),
+        }
     }
     let status = child.wait().context("cannot wait for the process that --null started")?;
     if let Some(line) = said.iter().find(|line| line.contains("nknown family")) {
@@ -49,19 +57,32 @@ pub(super) fn run_prepared(family: &str) -> anyhow::Result<Outcome> {
             let own = said.iter().rfind(|line| line.starts_with("convledger: ")).map(|line| line.replacen("convledger: ", "", 1));
             bail!(own.unwrap_or_else(|| said.join(" ")))
         }
-        None => bail!("the process that compiles for --null '{family}' crashed ({status}); it said: {}", said.join(" ")),
+        None => bail!("RADV crashed for --null '{family}' at {kernel} ({status}) {}", said.join(" ")),
     }
 }
 
-/// The device that RADV shows for the family.
-pub(super) fn device(vulkan: &Vulkan) -> Result<Facts, InspectError> {
-    let all = vulkan.devices()?;
-    let known = names(&all);
-    let chosen = ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"].into_iter().find_map(|name| Some((name, std::env::var(name).ok()?)));
-    let chosen = chosen.map_or_else(String::new, |(name, value)| format!(" ({name}={value} lets the loader use no other driver)"));
-    all.into_iter().find(|facts| facts.radv).ok_or(InspectError::NoRadv { chosen, known })
+/// Says which kernel is next.
+pub(super) fn tell(kernel: &KernelUse) {
+    note(format!("{NEXT}shaders/{}.wgsl for {}", kernel.step.kernel.shader, kernel.from));
 }
 
-fn names(all: &[Facts]) -> String {
-    if all.is_empty() { "none".to_owned() } else { all.iter().map(|facts| facts.name.as_str()).collect::<Vec<_>>().join("; ") }
+/// The loader with the device that RADV shows for the family.
+pub(super) fn load() -> Result<(Vulkan, Facts), InspectError> {
+    let vulkan = match Vulkan::load() {
+        Ok(vulkan) => vulkan,
+        Err(InspectError::NoDriver) => return Err(no_radv(&[])),
+        Err(error) => return Err(error),
+    };
+    let all = vulkan.devices()?;
+    match all.iter().find(|facts| facts.radv).cloned() {
+        Some(facts) => Ok((vulkan, facts)),
+        None => Err(no_radv(&all)),
+    }
+}
+
+fn no_radv(all: &[Facts]) -> InspectError {
+    let known = if all.is_empty() { "none".to_owned() } else { all.iter().map(|facts| facts.name.as_str()).collect::<Vec<_>>().join("; ") };
+    let chosen = ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"].into_iter().find_map(|name| Some((name, std::env::var(name).ok()?)));
+    let chosen = chosen.map_or_else(String::new, |(name, value)| format!(" ({name}={value} lets the loader use no other driver)"));
+    InspectError::NoRadv { chosen, known }
 }

@@ -16,7 +16,9 @@ pub(super) struct Row {
     stage: String,
     shader: String,
     dtype: String,
+    tile: String,
     constants: String,
+    folded: String,
     workgroup: String,
     checks: &'static str,
     /// Why there is nothing else in the row; empty where all is well.
@@ -37,9 +39,15 @@ pub(super) struct Row {
     hot_loop_fma: Option<u64>,
     hot_loop_fma_share: Option<f64>,
     hot_loop_shared_loads: Option<u64>,
+    hot_loop_shared_stores: Option<u64>,
     hot_loop_global_loads: Option<u64>,
+    hot_loop_global_stores: Option<u64>,
     hot_loop_scalar_loads: Option<u64>,
+    hot_loop_scratch: Option<u64>,
     hot_loop_barriers: Option<u64>,
+    hot_loop_waits: Option<u64>,
+    hot_loop_other_vector: Option<u64>,
+    hot_loop_other_scalar: Option<u64>,
     /// Within the folder of `--isa`.
     pub(super) isa_file: String,
     first_case: String,
@@ -57,7 +65,9 @@ impl Row {
             stage: kernel.stages.join(" "),
             shader: compiled.shader.clone(),
             dtype: compiled.element.to_string(),
+            tile: kernel.tile(),
             constants: kernel.constants(),
+            folded: kernel.folded(),
             workgroup: format!("{x}x{y}x{z}"),
             checks: checks.name(),
             reason: String::new(),
@@ -77,9 +87,15 @@ impl Row {
             hot_loop_fma: None,
             hot_loop_fma_share: None,
             hot_loop_shared_loads: None,
+            hot_loop_shared_stores: None,
             hot_loop_global_loads: None,
+            hot_loop_global_stores: None,
             hot_loop_scalar_loads: None,
+            hot_loop_scratch: None,
             hot_loop_barriers: None,
+            hot_loop_waits: None,
+            hot_loop_other_vector: None,
+            hot_loop_other_scalar: None,
             isa_file: String::new(),
             first_case: kernel.from.clone(),
             driver_statistics: String::new(),
@@ -103,13 +119,20 @@ impl Row {
         self.compile_ns = Some(whole);
         if let Some(hot) = hot_loop {
             self.hot_loop.clone_from(&hot.label);
-            self.hot_loop_instructions = Some(hot.counts.instructions);
-            self.hot_loop_fma = Some(hot.counts.fma);
-            self.hot_loop_fma_share = Some(hot.counts.fma_share());
-            self.hot_loop_shared_loads = Some(hot.counts.shared_loads);
-            self.hot_loop_global_loads = Some(hot.counts.global_loads);
-            self.hot_loop_scalar_loads = Some(hot.counts.scalar_loads);
-            self.hot_loop_barriers = Some(hot.counts.barriers);
+            let counts = hot.counts;
+            self.hot_loop_fma_share = Some(counts.fma_share());
+            self.hot_loop_instructions = Some(counts.instructions);
+            self.hot_loop_fma = Some(counts.fma);
+            self.hot_loop_shared_loads = Some(counts.shared_loads);
+            self.hot_loop_shared_stores = Some(counts.shared_stores);
+            self.hot_loop_global_loads = Some(counts.global_loads);
+            self.hot_loop_global_stores = Some(counts.global_stores);
+            self.hot_loop_scalar_loads = Some(counts.scalar_loads);
+            self.hot_loop_scratch = Some(counts.scratch);
+            self.hot_loop_barriers = Some(counts.barriers);
+            self.hot_loop_waits = Some(counts.waits);
+            self.hot_loop_other_vector = Some(counts.other_vector);
+            self.hot_loop_other_scalar = Some(counts.other_scalar);
         }
         let statistics = compiled.statistics.iter().map(|s| format!("{}={}", s.name, s.value));
         self.driver_statistics = statistics.collect::<Vec<_>>().join("; ");
@@ -133,7 +156,8 @@ pub(super) fn as_table(facts: &Facts, rows: &[Row]) -> String {
         vec![
             row.algorithm.clone(),
             row.stage.clone(),
-            row.constants.clone(),
+            if row.tile.is_empty() { row.constants.clone() } else { row.tile.clone() },
+            if row.folded.is_empty() { "no" } else { "yes" }.to_owned(),
             row.workgroup.clone(),
             row.checks.to_owned(),
             number(row.registers),
@@ -147,13 +171,16 @@ pub(super) fn as_table(facts: &Facts, rows: &[Row]) -> String {
             if row.hot_loop.is_empty() { "-".to_owned() } else { row.hot_loop.clone() },
             number(row.hot_loop_instructions),
             number(row.hot_loop_fma),
+            number(row.hot_loop_shared_loads),
+            number(row.hot_loop_global_loads),
             row.hot_loop_fma_share.map_or("-".to_owned(), |share| format!("{:.1} %", share * 100.0)),
         ]
     });
     let header = [
         "algorithm",
         "stage",
-        "constants",
+        "tile or constants",
+        "folded",
         "workgroup",
         "checks",
         ">regs",
@@ -167,7 +194,9 @@ pub(super) fn as_table(facts: &Facts, rows: &[Row]) -> String {
         "hot loop",
         ">instr",
         ">fma",
-        ">share",
+        ">shared loads",
+        ">global loads",
+        ">fma share",
     ];
     format!("{} ({})\n\n{}", facts.name, facts.driver, lines(&table(&header, body)))
 }

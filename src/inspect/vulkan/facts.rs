@@ -1,7 +1,7 @@
 //! What a device says of itself, as far as plans and compilers look at it.
 
 use super::{InspectError, Vulkan, refused, text};
-use crate::plan::{DeviceClass, Limits};
+use crate::plan::{DeviceClass, Limits, TuningFile};
 use ash::{ext, khr, vk};
 use std::ffi::CStr;
 
@@ -128,7 +128,7 @@ impl Vulkan {
             integer_dot_product: dot.shader_integer_dot_product == vk::TRUE,
             int8: small.shader_int8 == vk::TRUE,
             subgroup,
-            limits: limits(&properties, maintenance3.max_memory_allocation_size, f16),
+            limits: Limits { f16, min_subgroup: subgroup.map_or(0, |(least, _)| least), ..limits(&properties, &maintenance3) },
             varying_subgroups: subgroup.is_some(),
             extensions: EXTENSIONS.into_iter().filter(|name| lists(name)).collect(),
             handle,
@@ -144,8 +144,8 @@ fn takes_subgroups(properties: &vk::PhysicalDeviceSubgroupProperties<'_>) -> boo
     properties.supported_operations.contains(operations) && properties.supported_stages.contains(stages)
 }
 
-/// The limits that wgpu would show, with its caps.
-fn limits(properties: &vk::PhysicalDeviceProperties, max_allocation: u64, f16: bool) -> Limits {
+/// The limits that wgpu would show, with its caps, and the tuning that `run` would take; features are not in it.
+fn limits(properties: &vk::PhysicalDeviceProperties, maintenance3: &vk::PhysicalDeviceMaintenance3Properties<'_>) -> Limits {
     let limits = &properties.limits;
     let signed = i32::MAX as u64;
     let capped = cfg!(target_os = "linux") && properties.vendor_id != NVIDIA;
@@ -159,7 +159,7 @@ fn limits(properties: &vk::PhysicalDeviceProperties, max_allocation: u64, f16: b
     };
     Limits {
         class,
-        max_buffer_bytes: max_allocation.min(if capped { signed } else { 1 << 52 }),
+        max_buffer_bytes: maintenance3.max_memory_allocation_size.min(if capped { signed } else { 1 << 52 }),
         max_storage_binding_bytes: u64::from(limits.max_storage_buffer_range).min(signed),
         max_storage_buffers: limits.max_per_stage_descriptor_storage_buffers,
         max_workgroups: limits.max_compute_work_group_count.into_iter().min().unwrap_or(0),
@@ -168,7 +168,8 @@ fn limits(properties: &vk::PhysicalDeviceProperties, max_allocation: u64, f16: b
         max_workgroup_bytes: limits.max_compute_shared_memory_size,
         storage_alignment: word(limits.min_storage_buffer_offset_alignment),
         uniform_alignment: word(limits.min_uniform_buffer_offset_alignment),
-        f16,
-        ..Limits::WEBGPU
+        f16: false,
+        min_subgroup: 0,
+        tuning: TuningFile::builtin().select(class, &text(&properties.device_name)),
     }
 }

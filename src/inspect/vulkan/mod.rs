@@ -36,7 +36,8 @@ impl Vulkan {
     /// Loads the Vulkan loader.
     ///
     /// # Errors
-    /// [`InspectError::NoLoader`] where there is none or it finds no driver, [`InspectError::Refused`] where it gives no instance.
+    /// [`InspectError::NoLoader`] where there is none, [`InspectError::NoDriver`] where it finds none, [`InspectError::Refused`] where
+    /// it gives no instance.
     pub fn load() -> Result<Self, InspectError> {
         // SAFETY: the loader's initialisation has no precondition; the library stays loaded as long as `entry`.
         let entry = unsafe { ash::Entry::load() }.map_err(|error| InspectError::NoLoader { reason: error.to_string() })?;
@@ -45,7 +46,7 @@ impl Vulkan {
         let instance = unsafe { entry.create_instance(&vk::InstanceCreateInfo::default().application_info(&application), None) };
         match instance {
             Ok(instance) => Ok(Self { instance, _entry: entry }),
-            Err(vk::Result::ERROR_INCOMPATIBLE_DRIVER) => Err(InspectError::NoLoader { reason: "it finds no driver".to_owned() }),
+            Err(vk::Result::ERROR_INCOMPATIBLE_DRIVER) => Err(InspectError::NoDriver),
             Err(error) => Err(refused("the Vulkan loader", "making an instance", error)),
         }
     }
