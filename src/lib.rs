@@ -17,6 +17,7 @@
 //! verify     inputs, tolerances, comparison
 //! stats      quantiles, intervals, outliers, stopping rule
 //! measure    one session: warm up, sample, stop
+//! peak       the device's own limits, the roofline
 //! record     the files of a run
 //! runner     schedule, worker process, resume, observers
 //! analysis   answers from records alone
@@ -31,6 +32,7 @@ pub mod device;
 pub mod inspect;
 pub mod ledger;
 pub mod measure;
+pub mod peak;
 pub mod plan;
 pub mod record;
 pub mod reference;

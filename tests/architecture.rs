@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// The modules from the top down, as in the documentation of `src/lib.rs`: each may use itself and those before it.
-const LAYERS: [&str; 17] = [
+const LAYERS: [&str; 18] = [
     "units",
     "conv",
     "suite",
@@ -22,14 +22,14 @@ const LAYERS: [&str; 17] = [
     "verify",
     "stats",
     "measure",
+    "peak",
     "record",
     "runner",
     "analysis",
     "cli",
 ];
-/// The only module that may name the device library.
-const DEVICE: &str = "device";
-const DEVICE_LIBRARY: &str = "wgpu";
+/// The libraries that drive devices, each with the only module that may name it.
+const DEVICE_LIBRARIES: [(&str, &str); 2] = [("wgpu", "device"), ("ash", "inspect")];
 /// The only module that prints.
 const PRINTER: &str = "cli";
 const PRINTING: [&str; 5] = ["print", "println", "eprint", "eprintln", "dbg"];
@@ -42,8 +42,8 @@ fn modules_use_only_those_above_them() {
 }
 
 #[test]
-fn only_device_knows_the_device_library() {
-    assert_none(&violations_of_sources(|v| matches!(v, Violation::DeviceLibrary)));
+fn one_module_knows_each_device_library() {
+    assert_none(&violations_of_sources(|v| matches!(v, Violation::DeviceLibrary { .. })));
 }
 
 #[test]
@@ -93,6 +93,7 @@ fn the_checker_sees_what_is_wrong() {
         }
         mod inner { use super::super::super::measure::Session; }
         pub struct Queue(wgpu::Queue);
+        use ash::vk;
     "#;
     let expected = [
         (2, layer("record")),
@@ -102,7 +103,8 @@ fn the_checker_sees_what_is_wrong() {
         (6, Violation::Prints { name: "println".into() }),
         (6, layer("runner")),
         (8, layer("measure")),
-        (9, Violation::DeviceLibrary),
+        (9, Violation::DeviceLibrary { library: "wgpu", owner: "device" }),
+        (10, Violation::DeviceLibrary { library: "ash", owner: "inspect" }),
     ];
     let found = check(&Source { path: "src/plan/kernel.rs".into(), text: bad.into() });
     assert_eq!(found, expected);
@@ -144,8 +146,8 @@ enum Violation {
     Layer { used: String },
     /// A path from the crate's root names no module of the list.
     Unknown { name: String },
-    /// The device library is named outside its module.
-    DeviceLibrary,
+    /// A device library is named outside its module.
+    DeviceLibrary { library: &'static str, owner: &'static str },
     /// A printing macro outside the command line's module.
     Prints { name: String },
 }
@@ -159,7 +161,7 @@ impl std::fmt::Display for Violation {
         match self {
             Self::Layer { used } => write!(f, "uses `{used}`, which is below it in the list of src/lib.rs"),
             Self::Unknown { name } => write!(f, "`crate::{name}` is no module of the list in src/lib.rs"),
-            Self::DeviceLibrary => write!(f, "names `{DEVICE_LIBRARY}`; only `{DEVICE}` may"),
+            Self::DeviceLibrary { library, owner } => write!(f, "names `{library}`; only `{owner}` may"),
             Self::Prints { name } => write!(f, "`{name}!`: only `{PRINTER}` prints"),
         }
     }
@@ -288,8 +290,8 @@ impl Checker<'_> {
     }
 
     fn check_name(&mut self, name: &Ident, next: Option<&TokenTree>) {
-        if name == DEVICE_LIBRARY && self.module != Some(DEVICE) {
-            self.add(name, Violation::DeviceLibrary);
+        if let Some(&(library, owner)) = DEVICE_LIBRARIES.iter().find(|(library, owner)| name == library && self.module != Some(*owner)) {
+            self.add(name, Violation::DeviceLibrary { library, owner });
         }
         let prints = PRINTING.iter().any(|p| name == p) && next.is_some_and(|t| is_punct(t, '!'));
         if prints && !matches!(self.module, None | Some(PRINTER)) {

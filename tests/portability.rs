@@ -9,6 +9,7 @@ mod validators;
 use convledger::algorithm::{ALGORITHMS, add_bias};
 use convledger::conv::{Conv, ElementType};
 use convledger::device::probe_plan;
+use convledger::peak;
 use convledger::plan::{DeviceClass, Kernel, Limits, Plan, Step, Unsupported};
 use convledger::shader::{self, Access, Composed, Library, Reflection, ShaderError};
 use naga::ShaderStage;
@@ -73,6 +74,7 @@ fn steps() -> Vec<(String, Step)> {
     let problems = problems();
     for limits in devices() {
         add("clock probe", probe_plan(&limits));
+        peak::plans(&limits).into_iter().for_each(|plan| add("device limits", Ok(plan)));
         for conv in &problems {
             for algorithm in ALGORITHMS {
                 for variant in algorithm.variants(conv, &limits) {

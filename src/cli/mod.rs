@@ -8,6 +8,7 @@ mod exec;
 mod inspect;
 mod ledger;
 mod peers;
+mod peak;
 mod problems;
 mod progress;
 mod run;
@@ -69,6 +70,8 @@ enum Command {
     Peers(peers::Args),
     /// Compile each kernel and tell what the driver's compiler made of it: registers, spills, occupancy, the hot loop
     Inspect(inspect::Args),
+    /// Measure the device's own limits: multiply-adds, copies, workgroup memory, an empty dispatch, the clock
+    Peak(peak::Args),
     /// Take cases from standard input, as `run` starts it
     #[command(hide = true)]
     Worker(worker::Args),
@@ -93,6 +96,7 @@ pub fn main() -> ExitCode {
         Some(Command::Exec(args)) => exec::run(&args),
         Some(Command::Peers(args)) => peers::run(&args),
         Some(Command::Inspect(args)) => inspect::run(&args),
+        Some(Command::Peak(args)) => peak::run(&args),
         Some(Command::Worker(args)) => worker::run(&args),
     };
     match outcome {

@@ -7,7 +7,7 @@ use crate::runner::{Event, Observer};
 use crate::units::{Bytes, Nanoseconds};
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// What the numbers to come depend on; told once a run has begun.
+/// What the numbers to come depend on; told once a run has begun, the device's limits as soon as they are measured.
 pub(super) struct Heading {
     pub(super) seed: u64,
 }
@@ -18,6 +18,10 @@ impl Observer for Heading {
             let device = &hello.identity;
             let driver = format!("{} {}", device.driver, device.driver_info);
             note(format!("device   {} ({}, {})\nseed     {}", device.name, device.backend, driver.trim(), self.seed));
+        }
+        if let Event::Limits { peaks: Ok(peaks) } = event {
+            let (compute, memory) = (peaks.multiply_add_f32.gflops, peaks.memory_bandwidth());
+            note(format!("limits   {compute:.1} GFLOP/s in f32, {memory:.2} GB/s from memory, as measured"));
         }
     }
 }
@@ -49,7 +53,8 @@ impl Observer for Bar {
                 bar.inc(1);
             }),
             Event::Finished { .. } => self.with(ProgressBar::finish_and_clear),
-            Event::WorkerDied { .. } | Event::CaseStarted { .. } => {}
+            Event::Limits { peaks: Err(reason) } => self.with(|bar| bar.println(without_limits(reason))),
+            Event::Limits { .. } | Event::WorkerDied { .. } | Event::CaseStarted { .. } => {}
         }
     }
 }
@@ -71,10 +76,15 @@ impl Observer for Lines {
         match event {
             Event::Started { recorded, .. } if *recorded > 0 => note(resumed(*recorded)),
             Event::WorkerDied { case: None, death } => note(format!("worker died: {death}")),
+            Event::Limits { peaks: Err(reason) } => note(without_limits(reason)),
             Event::CaseEnded { index, total, rows } => note(format!("[{}/{total}] {}", index + 1, line(&rows.measurement))),
             _ => {}
         }
     }
+}
+
+fn without_limits(reason: &str) -> String {
+    format!("utilisation stays empty: {reason}")
 }
 
 fn resumed(recorded: usize) -> String {

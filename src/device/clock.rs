@@ -1,4 +1,4 @@
-//! The device's clock: timestamps around passes, how finely it ticks, and what an empty dispatch takes on it.
+//! The device's clock: timestamps around passes, how finely it ticks, and what it shows around an empty dispatch and around nothing.
 //!
 //! Some drivers offer timestamps and return zeros or run backwards. The clock is tried before it is trusted, and a sample whose
 //! difference is not positive is refused, upon which a session falls back to the host's clock and says so.
@@ -18,7 +18,7 @@ pub(super) const CAPACITY: u32 = 2048;
 const PROBES: usize = 33;
 
 /// What stands in until [`measure`] has run.
-pub(super) const UNMEASURED: ClockFacts = ClockFacts { clock: Clock::Host, resolution_ns: 1.0, dispatch_overhead_ns: 0.0 };
+pub(super) const UNMEASURED: ClockFacts = ClockFacts { clock: Clock::Host, resolution_ns: 1.0, dispatch_overhead_ns: 0.0, timer_overhead_ns: None };
 
 /// A query set and the way of its values back to the host.
 pub(super) struct Timestamps {
@@ -73,6 +73,8 @@ pub fn probe_plan(limits: &Limits) -> Result<Plan, Unsupported> {
         element: ElementType::F32,
         constants: BTreeMap::new(),
         overrides: BTreeMap::new(),
+        folded: BTreeMap::new(),
+        tile: None,
         workgroup: [1; 3],
         workgroup_bytes: 0,
         problem_fields: vec!["value".into()],
@@ -102,13 +104,24 @@ pub(super) fn measure(gpu: &mut Gpu) -> Result<ClockFacts, DeviceError> {
 
 fn probe(loaded: &Loaded, clock: Clock) -> Result<ClockFacts, DeviceError> {
     loaded.execute(1, clock)?;
-    let mut times = (0..PROBES).map(|_| loaded.execute(1, clock).map(|t| t.0)).collect::<Result<Vec<f64>, _>>()?;
-    times.sort_by(f64::total_cmp);
+    let times = |executions| {
+        let mut times = (0..PROBES).map(|_| loaded.execute(executions, clock).map(|t| t.0)).collect::<Result<Vec<f64>, _>>()?;
+        times.sort_by(f64::total_cmp);
+        Ok::<_, DeviceError>(times)
+    };
+    let nothing = match times(0) {
+        Ok(times) => Some(times[times.len() / 2]),
+        // No time between the two timestamps is less than a tick.
+        Err(DeviceError::Clock { .. }) => None,
+        Err(error) => return Err(error),
+    };
+    let times = times(1)?;
     // Differences between the times of equal work are whole ticks; the smallest is the best bound on one there is.
     let tick = loaded.tick(clock);
     let resolution = times.windows(2).map(|w| w[1] - w[0]).filter(|&d| d >= tick).fold(f64::INFINITY, f64::min);
     let resolution_ns = if resolution.is_finite() { resolution } else { tick };
-    Ok(ClockFacts { clock, resolution_ns, dispatch_overhead_ns: times[times.len() / 2] })
+    let timer_overhead_ns = Some(nothing.unwrap_or(resolution_ns));
+    Ok(ClockFacts { clock, resolution_ns, dispatch_overhead_ns: times[times.len() / 2], timer_overhead_ns })
 }
 
 impl Loaded<'_> {

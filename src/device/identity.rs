@@ -41,4 +41,8 @@ pub struct ClockFacts {
     pub resolution_ns: f64,
     /// Median time of an empty dispatch on it, in nanoseconds.
     pub dispatch_overhead_ns: f64,
+    /// Median of what it shows around nothing at all, in nanoseconds: what reading the time adds to a sample. Files of earlier versions
+    /// have none.
+    #[serde(default)]
+    pub timer_overhead_ns: Option<f64>,
 }

@@ -13,6 +13,6 @@ pub use adapter::{Adapter, adapters, choose};
 pub use clock::probe_plan;
 pub use error::DeviceError;
 pub use executor::Loaded;
-pub use gpu::Gpu;
+pub use gpu::{Gpu, Spent};
 pub use identity::{Clock, ClockFacts, Identity};
 pub use memory::Account;

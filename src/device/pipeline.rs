@@ -45,7 +45,7 @@ fn compile(gpu: &Gpu, step: &Step) -> Result<Pipeline, DeviceError> {
     }
     let constants = composed.override_values(kernel);
     let label = Some(kernel.shader.as_str());
-    gpu.guarded(&format!("compiling shaders/{}.wgsl", kernel.shader), || {
+    let make = || {
         let source = wgpu::ShaderSource::Wgsl(composed.source.as_str().into());
         let module = gpu.device.create_shader_module(wgpu::ShaderModuleDescriptor { label, source });
         let layout = gpu.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label, entries: &entries });
@@ -61,5 +61,6 @@ fn compile(gpu: &Gpu, step: &Step) -> Result<Pipeline, DeviceError> {
             cache: None,
         });
         Pipeline { pipeline, layout }
-    })
+    };
+    gpu.compiling(|| gpu.guarded(&format!("compiling shaders/{}.wgsl", kernel.shader), make))
 }

@@ -21,7 +21,7 @@ pub trait Sampler {
 /// How a session goes about it.
 #[derive(Debug, Clone, Copy)]
 pub struct Session {
-    /// Smallest difference the clock shows; a sample lasts at least [`TICKS`] of it.
+    /// Smallest difference the clock shows, or what reading it takes where that is more; a sample lasts at least [`TICKS`] of it.
     pub resolution: Nanoseconds,
     /// When to stop.
     pub rule: StoppingRule,

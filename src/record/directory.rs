@@ -106,6 +106,14 @@ impl RunDirectory {
         &self.path
     }
 
+    /// Writes `environment.json` anew, whole or not at all: with what became known after the run began.
+    ///
+    /// # Errors
+    /// [`RecordError::Io`] where the system refuses; the file is then as it was.
+    pub fn update(&self, environment: &Environment) -> Result<(), RecordError> {
+        environment.write(&self.path)
+    }
+
     /// Appends the rows of a case, each file's as one write, the measurement last.
     ///
     /// # Errors

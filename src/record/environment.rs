@@ -1,7 +1,8 @@
 //! `environment.json`: where and how a run was made, so that its numbers can be judged and made again.
 
-use super::{Cache, RecordError, files};
+use super::{Cache, Expense, RecordError, files};
 use crate::device::{ClockFacts, Identity};
+use crate::peak::Peaks;
 use crate::plan::Limits;
 use jiff::{Timestamp, Unit};
 use serde::{Deserialize, Serialize};
@@ -90,10 +91,18 @@ pub struct Environment {
     pub seed: u64,
     /// What the user chose.
     pub settings: Settings,
-    /// Most operations per nanosecond, π of the roofline, as measured.
-    pub peak_gflops: Option<f64>,
-    /// Most bytes per second from memory, β of the roofline, as measured.
-    pub peak_bytes_per_second: Option<f64>,
+    /// The device's own limits, π and β of the roofline among them, as measured; none where no case ran.
+    #[serde(default)]
+    pub peaks: Option<Peaks>,
+    /// Where the time went; none while the run is not at its end.
+    #[serde(default)]
+    pub expense: Option<Expense>,
+    /// A field of files that were written before anything measured it: read, always empty, and not written.
+    #[serde(default, skip_serializing)]
+    pub(super) peak_gflops: Option<()>,
+    /// See above.
+    #[serde(default, skip_serializing)]
+    pub(super) peak_bytes_per_second: Option<()>,
     /// Columns that stay empty on this platform, each with the reason.
     pub notes: BTreeMap<String, String>,
 }
@@ -127,6 +136,8 @@ impl Environment {
             clock,
             seed,
             settings,
+            peaks: None,
+            expense: None,
             peak_gflops: None,
             peak_bytes_per_second: None,
             notes: BTreeMap::new(),

@@ -7,6 +7,7 @@ use crate::algorithm::Variant;
 use crate::conv::{Conv, ElementType, Pass};
 use crate::device::Clock;
 use crate::ledger::Ledger;
+use crate::peak::Limit as StepLimit;
 use crate::plan::{Lifetime, Role};
 use serde::{Deserialize, Serialize};
 
@@ -157,11 +158,11 @@ pub struct Measurement {
     pub time_ci95_low_ns: Option<f64>,
     /// Upper end of the 95 % interval of the median.
     pub time_ci95_high_ns: Option<f64>,
-    /// What is to be said against the samples: `budget_spent`, `drift=…`, `outliers=…`; joined by `;`.
+    /// What is to be said against the samples: `budget_spent`, `drift=…`, `outliers=…`, `utilisation_above_1=…`; joined by `;`.
     pub noise: String,
     /// `flops` over the median.
     pub effective_gflops: Option<f64>,
-    /// Least time by the device's measured limits over the median.
+    /// Least time by the device's measured limits, summed over the steps, over the median.
     pub utilisation: Option<f64>,
     /// Relative L2 error of the verified points against the f64 reference.
     pub error_rel_l2: Option<f64>,
@@ -202,16 +203,6 @@ pub struct LedgerRow {
     pub last_step: Option<u64>,
 }
 
-/// What bounds a stage by the device's measured limits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StepLimit {
-    /// Multiply-adds.
-    Compute,
-    /// Memory traffic.
-    Bandwidth,
-}
-
 /// A row of `steps.csv`: the dispatches of one stage of a case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StepRow {
@@ -231,7 +222,7 @@ pub struct StepRow {
     pub flops: u64,
     /// Least bytes it moves.
     pub bytes: u64,
-    /// What bounds it; empty until the device's limits are measured.
+    /// What bounds it; empty where the device's limits were not measured.
     pub limit: Option<StepLimit>,
 }
 

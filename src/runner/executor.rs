@@ -1,16 +1,18 @@
 //! What a worker does with a case: load the plan, verify the result, measure, fill in the rows.
 
 use super::prepared::Prepared;
-use super::{Execute, Execution, Hello, Phase, Prediction, Task, predict};
+use super::{Execute, Execution, Hello, Phase, Prediction, Task, Work, predict};
 use crate::algorithm;
 use crate::conv::Conv;
 use crate::device::{Clock, DeviceError, Gpu, Loaded};
 use crate::ledger::Ledger;
+use crate::peak::{self, PeakError, Peaks};
 use crate::plan::{DeviceClass, Plan, Unsupported};
 use crate::record::{Cache, CaseKey, CaseRows, Measurement, Status};
 use crate::units::Bytes;
 use crate::verify::{Comparison, Expectation, Inputs, tolerance};
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 use sysinfo::{MemoryRefreshKind, RefreshKind, System};
 
 /// Tensors are copied until a rotation through the copies passes this: more than any last-level cache in use.
@@ -23,6 +25,10 @@ pub struct DeviceExecutor {
     gpu: Gpu,
     /// Inputs and expected output of the last convolution: cases of a layer follow each other.
     problem: Option<Problem>,
+    /// The device's limits, once measured or told.
+    peaks: Option<Peaks>,
+    /// Time spent on inputs, references and comparisons since it was last asked for.
+    verification: Duration,
 }
 
 struct Problem {
@@ -35,7 +41,17 @@ struct Problem {
 impl DeviceExecutor {
     /// An executor that owns its device.
     pub fn new(gpu: Gpu) -> Self {
-        Self { gpu, problem: None }
+        Self { gpu, problem: None, peaks: None, verification: Duration::ZERO }
+    }
+
+    /// Measures the device's own limits in about `budget`; cases measured from then on are held against them.
+    ///
+    /// # Errors
+    /// [`PeakError`] when the device fails or computes something wrong.
+    pub fn measure_limits(&mut self, budget: Duration) -> Result<Peaks, PeakError> {
+        let peaks = peak::measure(&self.gpu, budget)?;
+        self.peaks = Some(peaks.clone());
+        Ok(peaks)
     }
 
     /// Loads a case and verifies its result; what comes back is ready to be timed.
@@ -56,8 +72,10 @@ impl DeviceExecutor {
         };
         let mut rows = prediction.rows(Status::Ok, "");
         let tolerance = tolerance(&case.conv, algorithm.amplification(&case.conv));
+        // Copied beforehand: what is loaded borrows the executor.
+        let peaks = self.peaks.clone();
         match self.verify(case, seed, plan, tolerance, &mut rows, phase) {
-            Ok(loaded) if rows.measurement.status == Status::Ok => Ok(Prepared::new(loaded, rows)),
+            Ok(loaded) if rows.measurement.status == Status::Ok => Ok(Prepared::new(loaded, rows, peaks)),
             Ok(_) => ended(rows),
             Err(error) => Err(Box::new(failed(rows, &error))),
         }
@@ -80,7 +98,9 @@ impl DeviceExecutor {
         if case.cache == Cache::Cold && rotation < COLD_BYTES {
             rows.measurement.noise = format!("cold_rotation={rotation}B");
         }
+        let start = Instant::now();
         let problem = Self::problem(&mut self.problem, &case.conv, seed);
+        self.verification += start.elapsed();
 
         phase(Phase::Compiling);
         let loaded = Loaded::new(&self.gpu, plan, usize::try_from(sets).unwrap_or(1))?;
@@ -91,7 +111,10 @@ impl DeviceExecutor {
 
         phase(Phase::Verifying);
         loaded.execute(1, Clock::Host)?;
-        judge(&problem.expectation.compare(&loaded.download(Plan::OUTPUT)?), tolerance, &mut rows.measurement);
+        let output = loaded.download(Plan::OUTPUT)?;
+        let start = Instant::now();
+        judge(&problem.expectation.compare(&output), tolerance, &mut rows.measurement);
+        self.verification += start.elapsed();
         Ok(loaded)
     }
 
@@ -127,11 +150,7 @@ impl DeviceExecutor {
 impl Execute for DeviceExecutor {
     fn hello(&self) -> Hello {
         let empty = |reason: &str| reason.to_owned();
-        let mut notes = BTreeMap::from([
-            ("peak_resident_bytes".to_owned(), empty("not measured by this version")),
-            ("utilisation".to_owned(), empty("needs the device's measured peak rates, which this version does not measure")),
-            ("limit".to_owned(), empty("needs the device's measured peak rates, which this version does not measure")),
-        ]);
+        let mut notes = BTreeMap::from([("peak_resident_bytes".to_owned(), empty("not measured by this version"))]);
         let too_few = "fewer than 6 samples give no 95 % interval of the median";
         notes.insert("time_ci95_low_ns, time_ci95_high_ns".to_owned(), empty(too_few));
         if !self.gpu.tells_allocations() {
@@ -141,7 +160,17 @@ impl Execute for DeviceExecutor {
         Hello { identity: identity.clone(), limits: limits.clone(), features: features.clone(), clock: self.gpu.clock(), notes }
     }
 
+    fn measure_peaks(&mut self, budget: Duration) -> Result<Peaks, String> {
+        self.measure_limits(budget).map_err(|error| error.to_string())
+    }
+
+    fn take_work(&mut self) -> Work {
+        let spent = self.gpu.take_spent();
+        Work { device: spent.device, compiler: spent.compiler, verification: std::mem::take(&mut self.verification) }
+    }
+
     fn execute(&mut self, task: &Task, phase: &mut dyn FnMut(Phase)) -> Execution {
+        self.peaks = task.peaks.as_deref().cloned();
         match self.prepare(&task.case, task.seed, phase) {
             Err(ended) => *ended,
             Ok(prepared) => {

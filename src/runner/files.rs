@@ -2,7 +2,8 @@
 
 use super::error::same_device;
 use super::{Hello, Sink, SinkError};
-use crate::record::{CaseKey, CaseRows, Environment, Resumed, RunDirectory};
+use crate::peak::Peaks;
+use crate::record::{CaseKey, CaseRows, Environment, Expense, Resumed, RunDirectory};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +16,7 @@ pub struct Files<'a>(State<'a>);
 enum State<'a> {
     New(Begin<'a>),
     Old(Box<Resumed>),
-    Open(RunDirectory),
+    Open(Box<(RunDirectory, Environment)>),
     Failed,
 }
 
@@ -33,32 +34,64 @@ impl<'a> Files<'a> {
     /// The directory, once it is open.
     pub fn path(&self) -> Option<&Path> {
         match &self.0 {
-            State::Open(directory) => Some(directory.path()),
+            State::Open(open) => Some(open.0.path()),
             _ => None,
+        }
+    }
+}
+
+impl Files<'_> {
+    fn update(&mut self, change: impl FnOnce(&mut Environment)) -> Result<(), SinkError> {
+        match &mut self.0 {
+            State::Open(open) => {
+                change(&mut open.1);
+                Ok(open.0.update(&open.1)?)
+            }
+            _ => Err("the files of a run are not open".into()),
         }
     }
 }
 
 impl Sink for Files<'_> {
     fn open(&mut self, hello: &Hello) -> Result<HashSet<CaseKey>, SinkError> {
-        let (directory, done) = match std::mem::replace(&mut self.0, State::Failed) {
+        let (directory, environment, done) = match std::mem::replace(&mut self.0, State::Failed) {
             State::New(begin) => {
                 let (path, environment) = begin(hello);
-                (RunDirectory::create(&path, &environment)?, HashSet::new())
+                (RunDirectory::create(&path, &environment)?, environment, HashSet::new())
             }
             State::Old(resumed) => {
                 same_device((&resumed.environment.device, &resumed.environment.limits), hello)?;
-                (resumed.directory, resumed.done)
+                (resumed.directory, resumed.environment, resumed.done)
             }
             State::Open(_) | State::Failed => return Err("the files of a run can be opened only once".into()),
         };
-        self.0 = State::Open(directory);
+        self.0 = State::Open(Box::new((directory, environment)));
         Ok(done)
+    }
+
+    fn peaks(&self) -> Option<Peaks> {
+        match &self.0 {
+            State::Open(open) => open.1.peaks.clone(),
+            _ => None,
+        }
+    }
+
+    fn note_peaks(&mut self, peaks: Result<&Peaks, &str>) -> Result<(), SinkError> {
+        self.update(|environment| match peaks {
+            Ok(peaks) => environment.peaks = Some(peaks.clone()),
+            Err(reason) => {
+                environment.notes.insert("utilisation, limit".into(), reason.into());
+            }
+        })
+    }
+
+    fn close(&mut self, expense: &Expense) -> Result<(), SinkError> {
+        self.update(|environment| environment.expense = Some(environment.expense.take().unwrap_or_default().and(expense)))
     }
 
     fn append(&mut self, rows: &CaseRows) -> Result<(), SinkError> {
         match &mut self.0 {
-            State::Open(directory) => Ok(directory.append(rows)?),
+            State::Open(open) => Ok(open.0.append(rows)?),
             _ => Err("the files of a run are not open".into()),
         }
     }

@@ -30,7 +30,7 @@ pub use observer::{Counts, Event, Observer};
 pub use predict::{Prediction, ledger_rows, predict};
 pub use prepared::Prepared;
 pub use process::{Cause, Death, WorkerProcess};
-pub use protocol::{Hello, Phase, Reply, Task};
+pub use protocol::{Hello, Order, Phase, Reply, Task, Work};
 pub use run::{Job, Settings, Sink, run};
 pub use schedule::{Planned, Request, schedule};
 pub use selection::Selection;

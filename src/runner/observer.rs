@@ -1,7 +1,8 @@
 //! What a run tells those who watch it.
 
 use super::{Death, Hello, Phase};
-use crate::record::{CaseKey, CaseRows, Status};
+use crate::peak::Peaks;
+use crate::record::{CaseKey, CaseRows, Expense, Status};
 
 /// Something that happened in a run. Positions count from 0 over the cases of this run.
 #[derive(Debug, Clone, Copy)]
@@ -14,6 +15,11 @@ pub enum Event<'a> {
         recorded: usize,
         /// The device.
         hello: &'a Hello,
+    },
+    /// The device's own limits were measured, taken over from the earlier part of the run, or could not be had.
+    Limits {
+        /// The limits, or why there are none.
+        peaks: Result<&'a Peaks, &'a str>,
     },
     /// A case goes to the worker.
     CaseStarted {
@@ -51,6 +57,8 @@ pub enum Event<'a> {
     Finished {
         /// What became of the cases of this run.
         counts: &'a Counts,
+        /// Where the time went.
+        expense: &'a Expense,
     },
 }
 

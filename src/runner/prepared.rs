@@ -2,9 +2,11 @@
 
 use super::Execution;
 use super::executor::failed;
-use crate::device::{Clock, DeviceError, Loaded};
+use crate::device::{Clock, ClockFacts, DeviceError, Loaded};
 use crate::measure::{MOST_EXECUTIONS, Measured, Sampler, Session};
-use crate::record::{CaseRows, Measurement, SampleRow, Status, StepRow};
+use crate::peak::{Least, Peaks, Residence, utilisation};
+use crate::plan::{Plan, Role};
+use crate::record::{Cache, CaseRows, Measurement, SampleRow, Status, StepRow};
 use crate::stats::{Samples, StoppingRule, Summary};
 use crate::units::Nanoseconds;
 use std::time::{Duration, Instant};
@@ -22,12 +24,14 @@ pub struct Prepared<'g> {
     loaded: Loaded<'g>,
     rows: CaseRows,
     clock: Clock,
+    /// The device's limits, where they are known.
+    peaks: Option<Peaks>,
 }
 
 impl<'g> Prepared<'g> {
-    pub(super) fn new(loaded: Loaded<'g>, rows: CaseRows) -> Self {
+    pub(super) fn new(loaded: Loaded<'g>, rows: CaseRows, peaks: Option<Peaks>) -> Self {
         let clock = loaded.clock().clock;
-        Self { loaded, rows, clock }
+        Self { loaded, rows, clock, peaks }
     }
 
     /// Warms up, samples until the stopping rule decides or `budget` is spent, times the stages.
@@ -42,9 +46,13 @@ impl<'g> Prepared<'g> {
     /// within a share of `budget`.
     pub fn finish(mut self, measured: &Measured, budget: Duration) -> Execution {
         summarise(measured, self.clock, &mut self.rows);
+        flag_timer(measured, &self.loaded.clock(), &mut self.rows.measurement);
         match step_times(&self.loaded, self.clock, budget) {
             Ok(times) => {
                 self.rows.steps = stages(&self.loaded, &times, &self.rows.measurement);
+                if let Some(peaks) = &self.peaks {
+                    hold_against(peaks, self.loaded.plan(), &mut self.rows);
+                }
                 Execution { rows: self.rows, device_lost: false }
             }
             Err(error) => failed(self.rows, &error),
@@ -54,7 +62,10 @@ impl<'g> Prepared<'g> {
     /// Samples on the device's clock, or on the host's where the device's fails.
     fn session(&mut self, budget: Duration) -> Result<Measured, DeviceError> {
         let rule = StoppingRule { relative_half_width: PRECISION, min_samples: MIN_SAMPLES, max_samples: MAX_SAMPLES, budget };
-        let session = Session { resolution: Nanoseconds(self.loaded.clock().resolution_ns), rule };
+        // A sample so long that neither the clock's grain nor what reading it takes is more than a hundredth of it.
+        let facts = self.loaded.clock();
+        let grain = facts.timer_overhead_ns.unwrap_or(0.0).max(facts.resolution_ns);
+        let session = Session { resolution: Nanoseconds(grain), rule };
         match session.run(self) {
             Err(DeviceError::Clock { .. }) => {
                 self.clock = Clock::Host;
@@ -132,6 +143,36 @@ fn stages(loaded: &Loaded, times: &[f64], row: &Measurement) -> Vec<StepRow> {
         }
     }
     stages
+}
+
+/// Fills in what bounds each stage by the device's limits and how near to them the case came.
+fn hold_against(peaks: &Peaks, plan: &Plan, rows: &mut CaseRows) {
+    let row = &mut rows.measurement;
+    let element = row.case.dtype();
+    // In a cold rotation tensors come from memory; a workspace was written by the step before and may still be in a cache.
+    let no_workspace = plan.buffers.iter().all(|buffer| buffer.role != Role::Workspace);
+    let residence = if row.case.cache == Cache::Cold && no_workspace { Residence::Memory } else { Residence::Anywhere };
+    for stage in &mut rows.steps {
+        let least = plan.steps.iter().filter(|step| step.stage == stage.stage).map(|step| peaks.least(step, element, residence));
+        let (compute, transfer) = least.fold((0.0, 0.0), |(c, t), least| (c + least.compute.0, t + least.transfer.0));
+        stage.limit = Some(Least { compute: Nanoseconds(compute), transfer: Nanoseconds(transfer) }.limit());
+    }
+    let least = peaks.least_of_plan(plan, element, residence);
+    row.utilisation = row.time_median_ns.and_then(|median| utilisation(least, Nanoseconds(median)));
+    if let Some(share) = row.utilisation.filter(|&share| share > 1.0) {
+        note(&mut row.noise, &format!("utilisation_above_1={share:.2}"));
+    }
+}
+
+/// Most of a sample that reading the time may make up without a word.
+const TIMER_SHARE: f64 = 0.01;
+
+/// Says so where reading the time makes up more than a hundredth of the shortest sample.
+fn flag_timer(measured: &Measured, clock: &ClockFacts, row: &mut Measurement) {
+    let shortest = measured.samples.iter().copied().fold(f64::INFINITY, f64::min) * f64::from(measured.executions);
+    if let Some(overhead) = clock.timer_overhead_ns.filter(|overhead| *overhead > TIMER_SHARE * shortest) {
+        note(&mut row.noise, &format!("timer_overhead={:.1}%", 100.0 * overhead / shortest));
+    }
 }
 
 /// Adds to what is to be said against the samples.

@@ -4,6 +4,7 @@
 //! noise, kept with what the worker prints to standard error.
 
 use crate::device::{ClockFacts, Identity};
+use crate::peak::Peaks;
 use crate::plan::Limits;
 use crate::record::{CaseKey, CaseRows};
 use serde::{Deserialize, Serialize};
@@ -15,8 +16,18 @@ use std::time::Duration;
 /// What tells a reply from a driver's own output.
 const PREFIX: &str = "@convledger ";
 
+/// What a worker is asked to do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// Run a case.
+    Case(Box<Task>),
+    /// Measure the device's own limits, in about this time.
+    Peaks(Duration),
+}
+
 /// A case to run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Task {
     /// The case.
     pub case: CaseKey,
@@ -24,6 +35,19 @@ pub struct Task {
     pub seed: u64,
     /// How long samples may be taken.
     pub budget: Duration,
+    /// The device's limits, as the run measured them; without them its utilisation stays empty.
+    pub peaks: Option<Box<Peaks>>,
+}
+
+/// What a worker spent time on since it was last asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Work {
+    /// Waiting for the device.
+    pub device: Duration,
+    /// Waiting for the driver's compiler.
+    pub compiler: Duration,
+    /// Making inputs, computing references, comparing.
+    pub verification: Duration,
 }
 
 /// Who the worker is, said once when it is ready for tasks.
@@ -53,6 +77,8 @@ pub enum Phase {
     Verifying,
     /// Warming up and taking samples.
     Measuring,
+    /// Measuring the device's own limits; no case's phase.
+    Limits,
 }
 
 impl fmt::Display for Phase {
@@ -62,6 +88,7 @@ impl fmt::Display for Phase {
             Self::Compiling => "compiling",
             Self::Verifying => "verifying",
             Self::Measuring => "measuring",
+            Self::Limits => "measuring the device's limits",
         })
     }
 }
@@ -82,6 +109,15 @@ pub enum Reply {
         rows: Box<CaseRows>,
         /// Whether the worker ends now because its device is lost.
         leaving: bool,
+        /// What it took.
+        work: Work,
+    },
+    /// The device's limits are measured.
+    Peaks {
+        /// The limits, or why there are none.
+        peaks: Result<Box<Peaks>, String>,
+        /// What it took.
+        work: Work,
     },
     /// The case in flight panicked; the worker ends.
     Panicked(String),
@@ -107,6 +143,7 @@ impl Reply {
             Self::Refused(_) => "refused",
             Self::Phase(_) => "a phase",
             Self::Done { .. } => "rows",
+            Self::Peaks { .. } => "limits",
             Self::Panicked(_) => "a panic",
         }
     }

@@ -4,11 +4,12 @@ use super::budget::Budget;
 use super::error::same_device;
 use super::observer::{Counts, Event, Observer};
 use super::process::{Death, WorkerProcess};
-use super::protocol::{Hello, Phase, Task};
+use super::protocol::{Hello, Phase, Task, Work};
 use super::schedule::{Planned, Request, schedule};
 use super::{Prediction, RunnerError, Selection, SinkError};
 use crate::algorithm::Algorithm;
-use crate::record::{Cache, CaseKey, CaseRows, Status};
+use crate::peak::Peaks;
+use crate::record::{Cache, CaseKey, CaseRows, Expense, Status};
 use crate::suite::Suite;
 use crate::units::Bytes;
 use std::collections::HashSet;
@@ -40,6 +41,8 @@ pub struct Settings {
     pub timeout: Duration,
     /// The most a worker may take to open its device.
     pub start_timeout: Duration,
+    /// About how long the device's own limits are measured; none leaves them, and with them every utilisation, unmeasured.
+    pub peak_budget: Option<Duration>,
 }
 
 impl Default for Settings {
@@ -53,6 +56,7 @@ impl Default for Settings {
             case_budget: Duration::from_secs(1),
             timeout: Duration::from_mins(5),
             start_timeout: Duration::from_mins(1),
+            peak_budget: Some(Duration::from_secs(1)),
         }
     }
 }
@@ -79,6 +83,29 @@ pub trait Sink {
     /// When there is no place to write to.
     fn open(&mut self, hello: &Hello) -> Result<HashSet<CaseKey>, SinkError>;
 
+    /// The device's limits that an earlier run has recorded.
+    fn peaks(&self) -> Option<Peaks> {
+        None
+    }
+
+    /// Takes the device's limits, or a line that says why there are none. Called once, before the first case that needs the device.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    fn note_peaks(&mut self, peaks: Result<&Peaks, &str>) -> Result<(), SinkError> {
+        let _ = peaks;
+        Ok(())
+    }
+
+    /// Takes where the time went, after the last case.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    fn close(&mut self, expense: &Expense) -> Result<(), SinkError> {
+        let _ = expense;
+        Ok(())
+    }
+
     /// Takes the rows of a case that has ended.
     ///
     /// # Errors
@@ -92,6 +119,7 @@ pub trait Sink {
 /// [`RunnerError`] for what concerns the run as a whole: a selection without cases, a device that cannot be opened or
 /// changes, workers that do not start, a sink that fails.
 pub fn run(job: &Job<'_>, sink: &mut dyn Sink, observers: &mut [&mut dyn Observer]) -> Result<Counts, RunnerError> {
+    let started = Instant::now();
     let mut watch = Watch(observers);
     let mut workers = Workers::start(job, &mut watch)?;
     let settings = job.settings;
@@ -112,6 +140,8 @@ pub fn run(job: &Job<'_>, sink: &mut dyn Sink, observers: &mut [&mut dyn Observe
     let mut counts = Counts::default();
     let mut budget = Budget::new(settings.time_budget, settings.case_budget);
     let mut to_run = planned.iter().filter(|p| matches!(p, Planned::Run(_))).count();
+    let mut expense = Expense::default();
+    let peaks = if to_run > 0 && budget.share(to_run).is_ok() { limits(job, &mut workers, sink, &mut expense, &mut watch)? } else { None };
     for (index, planned) in planned.into_iter().enumerate() {
         let rows = match planned {
             Planned::Row(rows) => *rows,
@@ -122,8 +152,8 @@ pub fn run(job: &Job<'_>, sink: &mut dyn Sink, observers: &mut [&mut dyn Observe
                     Err(total) => prediction.rows(Status::Skipped, format!("time budget of {} s spent", total.as_secs_f64())),
                     Ok(share) => {
                         watch.tell(&Event::CaseStarted { index, total, case: &prediction.case });
-                        let task = Task { case: prediction.case.clone(), seed: settings.seed, budget: share };
-                        let (rows, measuring) = workers.run(&task, &prediction, &mut watch)?;
+                        let task = Task { case: prediction.case.clone(), seed: settings.seed, budget: share, peaks: peaks.clone() };
+                        let (rows, measuring) = workers.run(&task, &prediction, &mut expense, &mut watch)?;
                         budget.spend(measuring);
                         rows
                     }
@@ -132,10 +162,59 @@ pub fn run(job: &Job<'_>, sink: &mut dyn Sink, observers: &mut [&mut dyn Observe
         };
         sink.append(&rows).map_err(RunnerError::Sink)?;
         counts.add(rows.measurement.status);
+        note_samples(&rows, workers.hello.clock.timer_overhead_ns, &mut expense);
         watch.tell(&Event::CaseEnded { index, total, rows: &rows });
     }
-    watch.tell(&Event::Finished { counts: &counts });
+    expense.wall_s = started.elapsed().as_secs_f64();
+    sink.close(&expense).map_err(RunnerError::Sink)?;
+    watch.tell(&Event::Finished { counts: &counts, expense: &expense });
     Ok(counts)
+}
+
+/// The device's limits: those the sink has from an earlier part of the run, or measured now. That they cannot be measured costs the
+/// run its utilisations, nothing else.
+fn limits(
+    job: &Job<'_>,
+    workers: &mut Workers<'_>,
+    sink: &mut dyn Sink,
+    expense: &mut Expense,
+    watch: &mut Watch<'_, '_>,
+) -> Result<Option<Box<Peaks>>, RunnerError> {
+    let Some(budget) = job.settings.peak_budget else { return Ok(None) };
+    if let Some(known) = sink.peaks() {
+        watch.tell(&Event::Limits { peaks: Ok(&known) });
+        return Ok(Some(Box::new(known)));
+    }
+    // A run in a hurry does not spend more on the limits than on its cases.
+    let budget = job.settings.time_budget.map_or(budget, |whole| budget.min(whole));
+    let measured = match workers.current.measure_peaks(budget, job.settings.timeout) {
+        Ok((measured, work)) => {
+            add_work(expense, work);
+            measured
+        }
+        Err(death) => {
+            watch.tell(&Event::WorkerDied { case: None, death: &death });
+            Err(death.to_string())
+        }
+    };
+    let told = measured.as_ref().map_err(String::as_str);
+    sink.note_peaks(told).map_err(RunnerError::Sink)?;
+    watch.tell(&Event::Limits { peaks: told });
+    Ok(measured.ok().map(Box::new))
+}
+
+fn add_work(expense: &mut Expense, work: Work) {
+    expense.device_s += work.device.as_secs_f64();
+    expense.compiler_s += work.compiler.as_secs_f64();
+    expense.verification_s += work.verification.as_secs_f64();
+}
+
+/// Notes how long the shortest sample of a case that was timed took, all executions together.
+fn note_samples(rows: &CaseRows, timer_overhead_ns: Option<f64>, expense: &mut Expense) {
+    let row = &rows.measurement;
+    if let (Status::Ok, Some(time), Some(executions)) = (row.status, row.time_min_ns, row.executions_per_sample) {
+        expense.note_sample(time * executions as f64, timer_overhead_ns);
+    }
 }
 
 struct Watch<'a, 'b>(&'a mut [&'b mut dyn Observer]);
@@ -171,7 +250,13 @@ impl<'a> Workers<'a> {
     }
 
     /// Runs a case to its rows, and says how long it measured.
-    fn run(&mut self, task: &Task, prediction: &Prediction, watch: &mut Watch<'_, '_>) -> Result<(CaseRows, Duration), RunnerError> {
+    fn run(
+        &mut self,
+        task: &Task,
+        prediction: &Prediction,
+        expense: &mut Expense,
+        watch: &mut Watch<'_, '_>,
+    ) -> Result<(CaseRows, Duration), RunnerError> {
         let case = &task.case;
         let mut second_try = false;
         loop {
@@ -187,7 +272,10 @@ impl<'a> Workers<'a> {
             });
             let spent = measuring.map_or(Duration::ZERO, |since| since.elapsed());
             match ended {
-                Ok(rows) => return Ok((rows, spent)),
+                Ok((rows, work)) => {
+                    add_work(expense, work);
+                    return Ok((rows, spent));
+                }
                 // It died of an earlier case, after that one's rows: not this case's fault. Twice is no coincidence.
                 Err(death @ Death { phase: None, .. }) if !second_try => {
                     watch.tell(&Event::WorkerDied { case: None, death: &death });

@@ -1,7 +1,8 @@
-//! The worker's side: takes tasks, has them executed, replies.
+//! The worker's side: takes orders, has them executed, replies.
 
 use super::RunnerError;
-use super::protocol::{Hello, Phase, Reply, Task};
+use super::protocol::{Hello, Order, Phase, Reply, Task, Work};
+use crate::peak::Peaks;
 use crate::record::CaseRows;
 use std::any::Any;
 use std::io::{self, BufRead, Write};
@@ -24,6 +25,23 @@ pub trait Execute {
     /// # Panics
     /// May: a panic costs the case its numbers and the worker its life, not the run.
     fn execute(&mut self, task: &Task, phase: &mut dyn FnMut(Phase)) -> Execution;
+
+    /// Measures the device's own limits in about `budget`.
+    ///
+    /// # Errors
+    /// One line that says why they cannot be measured.
+    ///
+    /// # Panics
+    /// As [`Execute::execute`].
+    fn measure_peaks(&mut self, budget: Duration) -> Result<Peaks, String> {
+        let _ = budget;
+        Err("this worker measures no limits of its device".to_owned())
+    }
+
+    /// What it spent time on since this was last asked.
+    fn take_work(&mut self) -> Work {
+        Work::default()
+    }
 }
 
 /// How a case ended in the worker.
@@ -35,7 +53,7 @@ pub struct Execution {
     pub device_lost: bool,
 }
 
-/// Says hello, then runs the tasks of `input`, one a line, until it ends, the device is lost or a case panics.
+/// Says hello, then follows the orders of `input`, one a line, until it ends, the device is lost or a case panics.
 ///
 /// # Errors
 /// [`RunnerError::Pipe`] when either end is gone, [`RunnerError::Task`] for a line that is not a task.
@@ -78,7 +96,24 @@ fn serve_lines(
 ) -> Result<(), RunnerError> {
     Reply::Hello(Box::new(execute.hello())).write(&mut output)?;
     for (index, line) in lines.enumerate() {
-        let task: Task = serde_json::from_str(&line?).map_err(|source| RunnerError::Task { line: index + 1, source })?;
+        let order: Order = serde_json::from_str(&line?).map_err(|source| RunnerError::Task { line: index + 1, source })?;
+        let task = match order {
+            Order::Case(task) => task,
+            Order::Peaks(budget) => {
+                Reply::Phase(Phase::Limits).write(&mut output)?;
+                let measured = catch_unwind(AssertUnwindSafe(|| execute.measure_peaks(budget)));
+                let panicked = measured.is_err();
+                let reply = match measured {
+                    Ok(peaks) => Reply::Peaks { peaks: peaks.map(Box::new), work: execute.take_work() },
+                    Err(panic) => Reply::Panicked(message(panic.as_ref()).to_owned()),
+                };
+                reply.write(&mut output)?;
+                if panicked {
+                    break;
+                }
+                continue;
+            }
+        };
         Reply::Phase(Phase::Preparing).write(&mut output)?;
         let mut broken = None;
         let mut announce = |phase| {
@@ -92,7 +127,9 @@ fn serve_lines(
             return Err(error.into());
         }
         let (reply, leaving) = match ended {
-            Ok(Execution { rows, device_lost }) => (Reply::Done { rows: Box::new(rows), leaving: device_lost }, device_lost),
+            Ok(Execution { rows, device_lost }) => {
+                (Reply::Done { rows: Box::new(rows), leaving: device_lost, work: execute.take_work() }, device_lost)
+            }
             Err(panic) => (Reply::Panicked(message(panic.as_ref()).to_owned()), true),
         };
         reply.write(&mut output)?;

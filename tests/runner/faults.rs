@@ -4,7 +4,7 @@ use crate::worker::{ALGORITHMS, command};
 use crate::{Memory, run_in, run_layers, settings, suite};
 use convledger::algorithm::Variant;
 use convledger::record::{Cache, CaseKey, Status};
-use convledger::runner::{Job, RunnerError, Settings, Task, run};
+use convledger::runner::{Job, Order, RunnerError, Settings, Task, run};
 use std::io::Write;
 use std::process::{Command, Stdio};
 use std::thread;
@@ -112,7 +112,7 @@ fn a_worker_without_its_parent_ends_even_in_a_hang() {
         variant: Variant::none(),
         cache: Cache::Hot,
     };
-    let task = serde_json::to_string(&Task { case, seed: 0, budget: Duration::ZERO }).expect("JSON");
+    let task = serde_json::to_string(&Order::Case(Box::new(Task { case, seed: 0, budget: Duration::ZERO, peaks: None }))).expect("JSON");
     let mut stdin = child.stdin.take().expect("piped");
     writeln!(stdin, "{task}").expect("written");
     drop(stdin);

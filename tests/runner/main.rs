@@ -2,11 +2,13 @@
 //! again with [`worker::MODE`] set; what it does with a case is the name of the case's layer.
 
 mod faults;
+mod limits;
 mod runs;
 mod worker;
 
 use convledger::conv::Conv;
-use convledger::record::{CaseKey, CaseRows, Status};
+use convledger::peak::Peaks;
+use convledger::record::{CaseKey, CaseRows, Expense, Status};
 use convledger::runner::{Counts, Event, Hello, Job, Observer, RunnerError, Settings, Sink, SinkError, run};
 use convledger::suite::{Layer, Suite};
 use std::cell::Cell;
@@ -19,6 +21,9 @@ use worker::{ALGORITHMS, command};
 struct Memory {
     recorded: HashSet<CaseKey>,
     rows: Vec<CaseRows>,
+    /// The device's limits, from an earlier run or this one.
+    peaks: Option<Peaks>,
+    expense: Option<Expense>,
     /// Fails when it holds so many.
     full: Option<usize>,
 }
@@ -36,6 +41,20 @@ impl Sink for Memory {
         self.rows.push(rows.clone());
         Ok(())
     }
+
+    fn peaks(&self) -> Option<Peaks> {
+        self.peaks.clone()
+    }
+
+    fn note_peaks(&mut self, peaks: Result<&Peaks, &str>) -> Result<(), SinkError> {
+        self.peaks = peaks.ok().cloned();
+        Ok(())
+    }
+
+    fn close(&mut self, expense: &Expense) -> Result<(), SinkError> {
+        self.expense = Some(expense.clone());
+        Ok(())
+    }
 }
 
 /// Notes what it is told.
@@ -50,7 +69,11 @@ impl Observer for Log {
             Event::Phase { phase, .. } => phase.to_string(),
             Event::WorkerDied { case, .. } => format!("death of {}", case.map_or("nobody", |c| &c.layer)),
             Event::CaseEnded { index, rows, .. } => format!("ended {index} {:?}", rows.measurement.status),
-            Event::Finished { counts } => format!("finished {}, {} bad", counts.total(), counts.failures()),
+            Event::Limits { peaks } => match peaks {
+                Ok(peaks) => format!("limits {} GFLOP/s", peaks.multiply_add_f32.gflops),
+                Err(reason) => format!("no limits: {reason}"),
+            },
+            Event::Finished { counts, .. } => format!("finished {}, {} bad", counts.total(), counts.failures()),
         });
     }
 }
@@ -58,6 +81,8 @@ impl Observer for Log {
 struct Outcome {
     result: Result<Counts, RunnerError>,
     rows: Vec<CaseRows>,
+    peaks: Option<Peaks>,
+    expense: Option<Expense>,
     log: Vec<String>,
 }
 
@@ -74,8 +99,9 @@ fn suite(layers: &[&str]) -> Suite {
     Suite { name: "fake".into(), description: String::new(), layers }
 }
 
+/// Without the device's limits: a fake device has none, and most tests are about something else.
 fn settings() -> Settings {
-    Settings { timeout: Duration::from_secs(20), ..Settings::default() }
+    Settings { timeout: Duration::from_secs(20), peak_budget: None, ..Settings::default() }
 }
 
 /// Runs layers with workers of the given modes, one after the other; the last mode stays.
@@ -90,7 +116,7 @@ fn run_in(layers: &[&str], modes: &[&str], settings: &Settings, mut sink: Memory
     let job = Job { suites: &suites, algorithms: ALGORITHMS, settings, worker: &next };
     let mut log = Log::default();
     let result = run(&job, &mut sink, &mut [&mut log]);
-    Outcome { result, rows: sink.rows, log: log.0 }
+    Outcome { result, rows: sink.rows, peaks: sink.peaks, expense: sink.expense, log: log.0 }
 }
 
 fn run_layers(layers: &[&str]) -> Outcome {

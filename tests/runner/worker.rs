@@ -3,9 +3,10 @@
 use convledger::algorithm::{Algorithm, Variant};
 use convledger::conv::{Conv, ElementType};
 use convledger::device::{Clock, ClockFacts, Identity};
+use convledger::peak::{ArithmeticRate, ByteRate, DispatchCost, Peaks};
 use convledger::plan::{DeviceClass, Kernel, Limits, Plan, Step, Unsupported};
 use convledger::record::Status;
-use convledger::runner::{Execute, Execution, Hello, Phase, Task, predict, refuse, serve, serve_stdio};
+use convledger::runner::{Execute, Execution, Hello, Phase, Task, Work, predict, refuse, serve, serve_stdio};
 use convledger::units::{Bytes, Ops};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, StdinLock};
@@ -51,6 +52,8 @@ impl Algorithm for Direct {
             element: ElementType::F32,
             constants: BTreeMap::new(),
             overrides: BTreeMap::new(),
+            folded: BTreeMap::new(),
+            tile: None,
             workgroup: [1, 1, 1],
             workgroup_bytes: 0,
             problem_fields: Vec::new(),
@@ -75,6 +78,28 @@ pub(crate) static ALGORITHMS: &[&dyn Algorithm] = &[&Direct];
 /// The worker: does what the layer says, and gives its process id as the reason.
 struct Fake {
     device: &'static str,
+    mode: String,
+}
+
+impl Fake {
+    fn new(device: &'static str) -> Self {
+        Self { device, mode: std::env::var(MODE).unwrap_or_default() }
+    }
+}
+
+/// Limits of a device that does not exist.
+pub(crate) fn peaks() -> Peaks {
+    let rate = || ByteRate { bytes_per_second: 5e9, working_set_bytes: 1 << 28, how: "made up".into() };
+    Peaks {
+        multiply_add_f32: ArithmeticRate { gflops: 84.5, how: "made up".into() },
+        multiply_add_f16: None,
+        memory_copy: rate(),
+        copies: vec![rate()],
+        workgroup_read: None,
+        dispatch: DispatchCost { ns: 1.0, how: "made up".into() },
+        notes: Vec::new(),
+        measured_in_s: 0.5,
+    }
 }
 
 impl Execute for Fake {
@@ -91,14 +116,29 @@ impl Execute for Fake {
             },
             limits: Limits::WEBGPU,
             features: Vec::new(),
-            clock: ClockFacts { clock: Clock::Host, resolution_ns: 1.0, dispatch_overhead_ns: 1.0 },
+            clock: ClockFacts { clock: Clock::Host, resolution_ns: 1.0, dispatch_overhead_ns: 1.0, timer_overhead_ns: Some(0.25) },
             notes: BTreeMap::new(),
         }
+    }
+
+    fn measure_peaks(&mut self, budget: Duration) -> Result<Peaks, String> {
+        assert!(budget > Duration::ZERO);
+        match self.mode.as_str() {
+            "measures" => Ok(peaks()),
+            "miscounts" => Err("the device cannot count".into()),
+            "breaks" => std::process::exit(5),
+            mode => panic!("{mode} is asked for no limits"),
+        }
+    }
+
+    fn take_work(&mut self) -> Work {
+        Work { device: Duration::from_millis(3), compiler: Duration::from_millis(1), verification: Duration::from_millis(2) }
     }
 
     fn execute(&mut self, task: &Task, phase: &mut dyn FnMut(Phase)) -> Execution {
         let rows = predict(&task.case, &Direct, &Limits::WEBGPU).0.rows(Status::Ok, std::process::id().to_string());
         let mut execution = Execution { rows, device_lost: false };
+        execution.rows.measurement.utilisation = task.peaks.as_ref().map(|peaks| peaks.multiply_add_f32.gflops);
         phase(Phase::Compiling);
         match task.case.layer.as_str() {
             "aborts" => {
@@ -163,13 +203,13 @@ fn worker() {
         Ok(mode @ ("never" | "once")) => {
             let mut stdin = std::io::stdin().lock();
             let tasks = if mode == "once" { OneLine(Some(&mut stdin)) } else { OneLine(None) };
-            serve(&mut Fake { device: "Fake" }, BufReader::new(tasks), std::io::stdout()).expect("served");
+            serve(&mut Fake::new("Fake"), BufReader::new(tasks), std::io::stdout()).expect("served");
             stdin.read_line(&mut String::new()).expect("a task");
             std::process::exit(9);
         }
         Ok("sleeps") => thread::sleep(Duration::from_mins(1)),
-        Ok("other") => serve_stdio(&mut Fake { device: "Other" }).expect("served"),
-        Ok(_) => serve_stdio(&mut Fake { device: "Fake" }).expect("served"),
+        Ok("other") => serve_stdio(&mut Fake::new("Other")).expect("served"),
+        Ok(_) => serve_stdio(&mut Fake::new("Fake")).expect("served"),
         Err(_) => {}
     }
 }

@@ -96,7 +96,7 @@ pub fn rows_of_runs(runs: &[Run]) -> Result<(Vec<PeerRow>, Option<f64>), PeersEr
         let environment = &run.environment;
         run.measurements.iter().filter_map(|row| PeerRow::of(row, &environment.version, &environment.device.name))
     });
-    let peak = runs.iter().filter_map(|run| run.environment.peak_gflops).reduce(f64::max);
+    let peak = runs.iter().filter_map(|run| run.environment.peaks.as_ref().map(|peaks| peaks.multiply_add_f32.gflops)).reduce(f64::max);
     Ok((rows.collect(), peak))
 }
 

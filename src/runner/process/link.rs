@@ -1,7 +1,7 @@
 //! A child process as a stream of replies, and what it prints besides.
 
 use super::{Cause, Death};
-use crate::runner::protocol::{Phase, Reply, Task};
+use crate::runner::protocol::{Order, Phase, Reply};
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -71,11 +71,11 @@ impl Link {
         running
     }
 
-    /// Sends a task and forgets what was printed before it.
-    pub(super) fn send(&mut self, task: &Task) -> Result<(), Cause> {
+    /// Sends an order and forgets what was printed before it.
+    pub(super) fn send(&mut self, order: &Order) -> Result<(), Cause> {
         self.noise.clear();
         self.complaints.clear();
-        let sent = serde_json::to_string(task).map_err(io::Error::from).and_then(|json| match &mut self.stdin {
+        let sent = serde_json::to_string(order).map_err(io::Error::from).and_then(|json| match &mut self.stdin {
             Some(stdin) => stdin.write_all(format!("{json}\n").as_bytes()).and_then(|()| stdin.flush()),
             None => Err(io::ErrorKind::BrokenPipe.into()),
         });

@@ -7,7 +7,8 @@ pub use death::{Cause, Death};
 
 use self::link::Link;
 use super::RunnerError;
-use super::protocol::{Hello, Phase, Reply, Task};
+use super::protocol::{Hello, Order, Phase, Reply, Task, Work};
+use crate::peak::Peaks;
 use crate::record::CaseRows;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -53,36 +54,56 @@ impl WorkerProcess {
     /// # Errors
     /// [`Death`] when the worker dies, says something out of place, or does not answer within `timeout` and is killed. Its
     /// phase is none when it had not begun with the case: then another worker may.
-    pub fn run(&mut self, task: &Task, timeout: Duration, on_phase: &mut dyn FnMut(Phase)) -> Result<CaseRows, Death> {
+    pub fn run(&mut self, task: &Task, timeout: Duration, on_phase: &mut dyn FnMut(Phase)) -> Result<(CaseRows, Work), Death> {
+        let order = Order::Case(Box::new(task.clone()));
+        let (rows, leaving, work) = self.ask(&order, timeout, on_phase, |reply| match reply {
+            Reply::Done { rows, leaving, work } if rows.measurement.case == task.case => Ok((rows, leaving, work)),
+            Reply::Done { rows, .. } => {
+                let case = rows.measurement.case;
+                Err(Cause::Protocol(format!("rows of {} in {} of {}", case.algorithm, case.layer, case.suite)))
+            }
+            other => Err(Cause::Protocol(format!("{} in the middle of a case", other.name()))),
+        })?;
+        if leaving {
+            self.link.leave();
+        }
+        Ok((*rows, work))
+    }
+
+    /// Measures the device's own limits in about `budget`; a text is why there are none.
+    ///
+    /// # Errors
+    /// As [`WorkerProcess::run`].
+    pub fn measure_peaks(&mut self, budget: Duration, timeout: Duration) -> Result<(Result<Peaks, String>, Work), Death> {
+        let (peaks, work) = self.ask(&Order::Peaks(budget), timeout, &mut |_| (), |reply| match reply {
+            Reply::Peaks { peaks, work } => Ok((peaks, work)),
+            other => Err(Cause::Protocol(format!("{} instead of the device's limits", other.name()))),
+        })?;
+        Ok((peaks.map(|peaks| *peaks), work))
+    }
+
+    /// Gives an order and waits for the reply that `take` is content with.
+    fn ask<T>(
+        &mut self,
+        order: &Order,
+        timeout: Duration,
+        on_phase: &mut dyn FnMut(Phase),
+        take: impl FnOnce(Reply) -> Result<T, Cause>,
+    ) -> Result<T, Death> {
         let started = Instant::now();
         let mut phase = None;
-        let cause = self.link.send(task).and_then(|()| {
+        let answer = self.link.send(order).and_then(|()| {
             loop {
                 match self.link.receive(timeout, started)? {
                     Reply::Phase(next) => {
                         phase = Some(next);
                         on_phase(next);
                     }
-                    Reply::Done { rows, leaving } if rows.measurement.case == task.case => break Ok((rows, leaving)),
-                    Reply::Done { rows, .. } => {
-                        let case = rows.measurement.case;
-                        break Err(Cause::Protocol(format!("rows of {} in {} of {}", case.algorithm, case.layer, case.suite)));
-                    }
                     Reply::Panicked(message) => break Err(Cause::Panicked(message)),
-                    other @ (Reply::Hello(_) | Reply::Refused(_)) => {
-                        break Err(Cause::Protocol(format!("{} in the middle of a case", other.name())));
-                    }
+                    reply => break take(reply),
                 }
             }
         });
-        match cause {
-            Ok((rows, leaving)) => {
-                if leaving {
-                    self.link.leave();
-                }
-                Ok(*rows)
-            }
-            Err(cause) => Err(self.link.death(cause, phase)),
-        }
+        answer.map_err(|cause| self.link.death(cause, phase))
     }
 }

@@ -3,7 +3,7 @@ use crate::algorithm::Variant;
 use crate::device::{Clock, ClockFacts, Identity};
 use crate::plan::{DeviceClass, Limits};
 use crate::record::{Cache, CaseKey, SampleRow, Status};
-use crate::runner::{Execute, Execution, Hello, Phase, Reply, RunnerError, Task, predict, refuse, serve};
+use crate::runner::{Execute, Execution, Hello, Order, Phase, Reply, RunnerError, Task, predict, refuse, serve};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -22,7 +22,7 @@ fn hello() -> Hello {
         },
         limits: Limits::WEBGPU,
         features: vec!["timestamp-query".into()],
-        clock: ClockFacts { clock: Clock::Host, resolution_ns: 1.0 / 3.0, dispatch_overhead_ns: 1e3 },
+        clock: ClockFacts { clock: Clock::Host, resolution_ns: 1.0 / 3.0, dispatch_overhead_ns: 1e3, timer_overhead_ns: Some(0.25) },
         notes: BTreeMap::from([("peak_resident_bytes".into(), "the driver does not say".into())]),
     }
 }
@@ -31,7 +31,7 @@ fn task(layer: &str) -> Task {
     let conv = suite("a", &["n1c2h4w4_k2r3s3_p1:2x0"]).layers[0].conv;
     let case =
         CaseKey { suite: "a".into(), layer: layer.into(), conv, algorithm: "direct".into(), variant: Variant::none(), cache: Cache::Hot };
-    Task { case, seed: u64::MAX, budget: Duration::from_nanos(1_234_567_891) }
+    Task { case, seed: u64::MAX, budget: Duration::from_nanos(1_234_567_891), peaks: Some(Box::new(crate::peak::made_up())) }
 }
 
 /// Does what the name of the layer says.
@@ -62,7 +62,7 @@ impl Execute for Fake {
 
 /// The lines of tasks.
 fn lines(layers: &[&str]) -> String {
-    layers.iter().map(|l| serde_json::to_string(&task(l)).expect("JSON") + "\n").collect()
+    layers.iter().map(|l| serde_json::to_string(&Order::Case(Box::new(task(l)))).expect("JSON") + "\n").collect()
 }
 
 /// What the fake worker answers to these lines.
@@ -84,8 +84,18 @@ fn a_worker_answers_every_task_and_ends_with_its_input() {
     assert_eq!(replies[0], Reply::Hello(Box::new(hello())));
     assert_eq!(replies[1..3], [Reply::Phase(Phase::Preparing), Reply::Phase(Phase::Measuring)]);
     assert_eq!(names(&replies[3..]), ["rows", "a phase", "a phase", "rows"]);
-    let Reply::Done { rows, leaving } = &replies[6] else { panic!("{:?}", replies[6]) };
+    let Reply::Done { rows, leaving, .. } = &replies[6] else { panic!("{:?}", replies[6]) };
     assert_eq!((&rows.measurement.case, leaving), (&task("two").case, &false));
+}
+
+#[test]
+fn a_worker_that_measures_no_limits_says_so_and_goes_on() {
+    let order = serde_json::to_string(&Order::Peaks(Duration::from_secs(1))).expect("JSON") + "\n";
+    let (result, replies) = serve_lines(&(order + &lines(&["one"])), 1.0);
+    result.expect("served");
+    assert_eq!(names(&replies), ["hello", "a phase", "limits", "a phase", "a phase", "rows"]);
+    let Reply::Peaks { peaks: Err(reason), .. } = &replies[2] else { panic!("{:?}", replies[2]) };
+    assert_eq!(reason, "this worker measures no limits of its device");
 }
 
 #[test]
@@ -166,7 +176,7 @@ proptest! {
 
 #[test]
 fn tasks_survive() {
-    let sent = task("one");
+    let sent = Order::Case(Box::new(task("one")));
     let json = serde_json::to_string(&sent).expect("JSON");
-    assert_eq!(serde_json::from_str::<Task>(&json).expect("own JSON"), sent);
+    assert_eq!(serde_json::from_str::<Order>(&json).expect("own JSON"), sent);
 }
