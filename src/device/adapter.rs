@@ -82,6 +82,15 @@ fn preference(class: DeviceClass) -> u8 {
 }
 
 impl Adapter {
+    /// The same with the choices of a tuning file before those built in.
+    #[must_use]
+    pub fn tuned(mut self, file: &TuningFile) -> Self {
+        let Identity { name, driver, driver_info, class, .. } = &self.identity;
+        let own = file.select_for(*class, name, &format!("{driver} {driver_info}"));
+        self.limits.tuning = own.before(&self.limits.tuning);
+        self
+    }
+
     fn new(index: usize, handle: wgpu::Adapter) -> Self {
         let info = handle.get_info();
         let class = match info.device_type {
@@ -93,7 +102,7 @@ impl Adapter {
         };
         let limits = handle.limits();
         let features = handle.features();
-        let tuning = TuningFile::builtin().select(class, &info.name);
+        let tuning = TuningFile::builtin().select_for(class, &info.name, &format!("{} {}", info.driver, info.driver_info));
         Self {
             index,
             identity: Identity {

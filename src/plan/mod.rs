@@ -9,7 +9,7 @@ mod tuning;
 
 pub use kernel::{Binding, Constant, Kernel, Step};
 pub use limits::{DeviceClass, Limits};
-pub use tuning::{Rule, ShapeClass, Sharing, Tile, TileError, TiledKernel, Tuning, TuningFile};
+pub use tuning::{Rule, ShapeClass, Sharing, Tile, TileError, TiledKernel, Tuning, TuningError, TuningFile};
 
 use crate::conv::{Conv, ElementType};
 use crate::ledger::Ledger;

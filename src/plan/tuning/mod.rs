@@ -3,9 +3,11 @@
 //! A [`Tuning`] says for each tiled kernel and class of shapes which [`Tile`] to take. `builtin.toml` holds what was measured or is a
 //! sound start for a kind of device; a file of the same form, as `convledger tune` writes it, goes before it.
 
+mod file;
 mod shape;
 mod tile;
 
+pub use file::TuningError;
 pub use shape::ShapeClass;
 pub use tile::{Sharing, Tile, TileError, TiledKernel};
 
@@ -23,6 +25,9 @@ pub struct Tuning {
     /// Part of the name of the adapters it is for, whatever the case; absent for every adapter of the class.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// Part of the name or version of the drivers it is for, whatever the case; absent for every driver.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub driver: Option<String>,
     /// Invocations of a workgroup of the kernels that handle one element each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lanes: Option<u32>,
@@ -57,17 +62,34 @@ pub struct TuningFile {
 
 impl Tuning {
     /// Nothing of its own: everything is as built in for the class.
-    pub const NONE: Self = Self { class: None, name: None, lanes: None, specialise: None, tiles: Vec::new() };
+    pub const NONE: Self = Self { class: None, name: None, driver: None, lanes: None, specialise: None, tiles: Vec::new() };
 
-    /// Whether it is for an adapter.
-    pub fn fits(&self, class: DeviceClass, name: &str) -> bool {
-        let named = self.name.as_ref().is_none_or(|part| name.to_lowercase().contains(&part.to_lowercase()));
-        named && self.class.is_none_or(|own| own == class)
+    /// Whether it is for an adapter with a driver.
+    pub fn fits(&self, class: DeviceClass, name: &str, driver: &str) -> bool {
+        let part_of = |part: &Option<String>, whole: &str| part.as_ref().is_none_or(|part| contains(whole, part));
+        self.class.is_none_or(|own| own == class) && part_of(&self.name, name) && part_of(&self.driver, driver)
     }
 
-    /// How closely it describes the adapters it is for: by name before by class before all.
-    fn precision(&self) -> u8 {
-        u8::from(self.name.is_some()) * 2 + u8::from(self.class.is_some())
+    /// How closely it describes an adapter that it is for: by its whole name before a part of it before the driver before the class.
+    fn precision(&self, name: &str) -> [bool; 4] {
+        let whole = self.name.as_ref().is_some_and(|own| own.eq_ignore_ascii_case(name));
+        [whole, self.name.is_some(), self.driver.is_some(), self.class.is_some()]
+    }
+
+    /// This one, and behind it what `fallback` says beyond it.
+    #[must_use]
+    pub fn before(mut self, fallback: &Self) -> Self {
+        self.lanes = self.lanes.or(fallback.lanes);
+        self.specialise = self.specialise.or(fallback.specialise);
+        self.tiles.extend(&fallback.tiles);
+        self
+    }
+
+    /// The same with one rule before all others.
+    #[must_use]
+    pub fn with(mut self, rule: Rule) -> Self {
+        self.tiles.insert(0, rule);
+        self
     }
 
     fn find(&self, kernel: TiledKernel, shape: ShapeClass) -> Option<Tile> {
@@ -83,18 +105,23 @@ impl TuningFile {
         &BUILTIN
     }
 
-    /// All that it holds for an adapter as one tuning, the closest first.
+    /// All that it holds for an adapter of whatever driver as one tuning, the closest first.
     pub fn select(&self, class: DeviceClass, name: &str) -> Tuning {
-        let mut fitting: Vec<&Tuning> = self.device.iter().filter(|tuning| tuning.fits(class, name)).collect();
-        fitting.sort_by_key(|tuning| std::cmp::Reverse(tuning.precision()));
-        Tuning {
-            class: Some(class),
-            name: Some(name.to_owned()).filter(|name| !name.is_empty()),
-            lanes: fitting.iter().find_map(|tuning| tuning.lanes),
-            specialise: fitting.iter().find_map(|tuning| tuning.specialise),
-            tiles: fitting.iter().flat_map(|tuning| tuning.tiles.iter().copied()).collect(),
-        }
+        self.select_for(class, name, "")
     }
+
+    /// All that it holds for an adapter and its driver (name and version) as one tuning, the closest first.
+    pub fn select_for(&self, class: DeviceClass, name: &str, driver: &str) -> Tuning {
+        let mut fitting: Vec<&Tuning> = self.device.iter().filter(|tuning| tuning.fits(class, name, driver)).collect();
+        fitting.sort_by_key(|tuning| std::cmp::Reverse(tuning.precision(name)));
+        let own = Tuning { class: Some(class), name: Some(name.to_owned()).filter(|name| !name.is_empty()), ..Tuning::NONE };
+        fitting.into_iter().fold(own, Tuning::before)
+    }
+}
+
+/// Whether `part` occurs in `whole`, whatever the case.
+fn contains(whole: &str, part: &str) -> bool {
+    whole.to_lowercase().contains(&part.to_lowercase())
 }
 
 impl Limits {
@@ -119,9 +146,13 @@ impl Limits {
 
     /// The tile of a kernel whose result has `m` rows by `n` columns, cut down to what the device allows and the shape can use.
     pub fn tile(&self, kernel: TiledKernel, m: u64, n: u64) -> Tile {
-        let shape = ShapeClass::of(m, n);
+        self.tile_of(kernel, ShapeClass::of(m, n)).fit(self, m)
+    }
+
+    /// The tile that tuning says a kernel takes for a class of shapes, before it is cut down.
+    pub fn tile_of(&self, kernel: TiledKernel, shape: ShapeClass) -> Tile {
         let tile = self.tuning.find(kernel, shape).or_else(|| class_defaults(self.class).find(kernel, shape));
-        tile.unwrap_or_else(|| kernel.fallback()).fit(self, m)
+        tile.unwrap_or_else(|| kernel.fallback())
     }
 }
 
