@@ -39,6 +39,19 @@ fn every_kernel_of_the_default_suite_fits_the_registers() {
     }
 }
 
+/// A tile can be looked at before it is taken.
+#[test]
+fn the_tiles_of_a_tuning_file_go_first() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("tuning.toml");
+    std::fs::write(&file, "[[device]]\ntiles = [{ kernel = 'gemm', tile = '4x8 lanes 8x8 depth 4 cache' }]\n").expect("written");
+    let file = file.to_str().expect("UTF-8");
+    let args = ["inspect", "--null", "navi21", "--algorithm", "im2col", "--checks", "off", "--format", "csv", "--tuning", file];
+    let ended = Ended::good(convledger(&[&args[..], &["n1c64h56w56_k64r3s3_p1"]].concat()));
+    let tiles: Vec<_> = rows(&ended.stdout).into_iter().filter(|row| row["stage"] == "gemm").map(|row| row["tile"].clone()).collect();
+    assert!(!tiles.is_empty() && tiles.iter().all(|tile| tile == "4x8 lanes 8x8 depth 4 cache"), "{tiles:?}");
+}
+
 /// The multiply-adds of a matrix product are in a loop, which is found, counted, and there in the file.
 #[test]
 fn the_hot_loop_is_named_and_its_instructions_are_written() {
@@ -92,7 +105,7 @@ fn a_driver_that_keeps_it_to_itself_is_named() {
 
 #[test]
 fn what_is_wrong_is_told_in_one_line() {
-    let cases: [(&[&str], &str); 7] = [
+    let cases: [(&[&str], &str); 8] = [
         (&["--null", "navi99"], "--null 'navi99' is no GPU family of the RADV that is installed"),
         (&["--null", "navi 21"], "--null 'navi 21' is no name of a GPU family: it is written like navi21 or vega20"),
         (
@@ -101,6 +114,7 @@ fn what_is_wrong_is_told_in_one_line() {
         ),
         (&["--null", "navi21", "--algorithm", "none"], "algorithm pattern 'none' matches none of the algorithms"),
         (&["--null", "navi21", "--suite", "none"], "no built-in suite and no file 'none'"),
+        (&["--null", "navi21", "--tuning", "/nonexistent/tuning.toml"], "/nonexistent/tuning.toml: cannot read the tuning file"),
         (&["--null", "navi21", "--out", "/nonexistent/file", CONV], "cannot write --out /nonexistent/file: "),
         (&["--null", "navi21", "--isa", "/dev/null/folder", CONV], "cannot make --isa /dev/null/folder: "),
     ];

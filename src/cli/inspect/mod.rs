@@ -8,7 +8,7 @@ use super::{Outcome, note, print};
 use crate::algorithm::{ALGORITHMS, find};
 use crate::device::{Adapter, choose};
 use crate::inspect::{Checks, Compiled, Facts, KernelUse, Vulkan, inspect, kernels};
-use crate::plan::{Limits, Plan};
+use crate::plan::{Limits, Plan, TuningFile};
 use crate::record::Cache;
 use crate::runner::{Planned, Request, Selection, schedule};
 use crate::suite::Suite;
@@ -35,6 +35,10 @@ pub(super) struct Args {
     /// Compile for an AMD GPU that need not be there, with Mesa's RADV: navi21, vega20, navi31, ...
     #[arg(long, value_name = "FAMILY")]
     null: Option<String>,
+
+    /// A tuning file whose tiles go before those built in
+    #[arg(long, value_name = "FILE")]
+    tuning: Option<PathBuf>,
 
     /// Whether the kernels are compiled with the bounds, divisor and loop checks of WGSL
     #[arg(long, value_name = "CHECKS", default_value = "both")]
@@ -80,7 +84,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     // Whatever no device could do is told before a driver is loaded.
     let selection = Selection::parse(&args.algorithm, ALGORITHMS)?;
     let suites = args.problems.read(Some(DEFAULT_SUITE))?;
-    let (vulkan, facts, limits) = match args.null {
+    let tuning = args.tuning.as_deref().map(TuningFile::read).transpose()?;
+    let (vulkan, facts, mut limits) = match args.null {
         Some(_) => {
             let (vulkan, facts) = null::load()?;
             let limits = facts.limits.clone();
@@ -88,6 +93,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
         }
         None => on_adapter(args.device.as_deref())?,
     };
+    if let Some(file) = tuning {
+        limits.tuning = file.select_for(limits.class, &facts.name, &facts.driver).before(&limits.tuning);
+    }
     let device = vulkan.open(facts)?;
     let found = planned_kernels(&suites, &selection, &limits)?;
     let mut rows = Vec::new();

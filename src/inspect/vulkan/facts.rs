@@ -1,7 +1,7 @@
 //! What a device says of itself, as far as plans and compilers look at it.
 
 use super::{InspectError, Vulkan, refused, text};
-use crate::plan::{DeviceClass, Limits, TuningFile};
+use crate::plan::{DeviceClass, Limits, Tuning, TuningFile};
 use ash::{ext, khr, vk};
 use std::ffi::CStr;
 
@@ -116,9 +116,9 @@ impl Vulkan {
         let subgroup = (control.subgroup_size_control == vk::TRUE && takes_subgroups(&subgroup))
             .then_some((sizes.min_subgroup_size, sizes.max_subgroup_size));
         let [driver_name, driver_info] = [&driver.driver_name[..], &driver.driver_info].map(text);
+        let name = text(&properties.device_name);
+        let driver_text = format!("{driver_name} {driver_info}").trim().to_owned();
         Ok(Some(Facts {
-            name: text(&properties.device_name),
-            driver: format!("{driver_name} {driver_info}").trim().to_owned(),
             radv: driver.driver_id == vk::DriverId::MESA_RADV,
             ids: (properties.vendor_id, properties.device_id),
             api_version: version,
@@ -128,7 +128,14 @@ impl Vulkan {
             integer_dot_product: dot.shader_integer_dot_product == vk::TRUE,
             int8: small.shader_int8 == vk::TRUE,
             subgroup,
-            limits: Limits { f16, min_subgroup: subgroup.map_or(0, |(least, _)| least), ..limits(&properties, &maintenance3) },
+            limits: Limits {
+                f16,
+                min_subgroup: subgroup.map_or(0, |(least, _)| least),
+                tuning: TuningFile::builtin().select_for(class(&properties), &name, &driver_text),
+                ..limits(&properties, &maintenance3)
+            },
+            name,
+            driver: driver_text,
             varying_subgroups: subgroup.is_some(),
             extensions: EXTENSIONS.into_iter().filter(|name| lists(name)).collect(),
             handle,
@@ -144,21 +151,24 @@ fn takes_subgroups(properties: &vk::PhysicalDeviceSubgroupProperties<'_>) -> boo
     properties.supported_operations.contains(operations) && properties.supported_stages.contains(stages)
 }
 
-/// The limits that wgpu would show, with its caps, and the tuning that `run` would take; features are not in it.
-fn limits(properties: &vk::PhysicalDeviceProperties, maintenance3: &vk::PhysicalDeviceMaintenance3Properties<'_>) -> Limits {
-    let limits = &properties.limits;
-    let signed = i32::MAX as u64;
-    let capped = cfg!(target_os = "linux") && properties.vendor_id != NVIDIA;
-    let word = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
-    let class = match properties.device_type {
+fn class(properties: &vk::PhysicalDeviceProperties) -> DeviceClass {
+    match properties.device_type {
         vk::PhysicalDeviceType::DISCRETE_GPU => DeviceClass::Discrete,
         vk::PhysicalDeviceType::INTEGRATED_GPU => DeviceClass::Integrated,
         vk::PhysicalDeviceType::VIRTUAL_GPU => DeviceClass::Virtual,
         vk::PhysicalDeviceType::CPU => DeviceClass::Software,
         _ => DeviceClass::Other,
-    };
+    }
+}
+
+/// The limits that wgpu would show, with its caps; neither features nor tuning.
+fn limits(properties: &vk::PhysicalDeviceProperties, maintenance3: &vk::PhysicalDeviceMaintenance3Properties<'_>) -> Limits {
+    let limits = &properties.limits;
+    let signed = i32::MAX as u64;
+    let capped = cfg!(target_os = "linux") && properties.vendor_id != NVIDIA;
+    let word = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
     Limits {
-        class,
+        class: class(properties),
         max_buffer_bytes: maintenance3.max_memory_allocation_size.min(if capped { signed } else { 1 << 52 }),
         max_storage_binding_bytes: u64::from(limits.max_storage_buffer_range).min(signed),
         max_storage_buffers: limits.max_per_stage_descriptor_storage_buffers,
@@ -170,6 +180,6 @@ fn limits(properties: &vk::PhysicalDeviceProperties, maintenance3: &vk::Physical
         uniform_alignment: word(limits.min_uniform_buffer_offset_alignment),
         f16: false,
         min_subgroup: 0,
-        tuning: TuningFile::builtin().select(class, &text(&properties.device_name)),
+        tuning: Tuning::NONE,
     }
 }
