@@ -8,6 +8,7 @@ mod faults;
 mod files;
 mod help;
 mod input;
+#[cfg(target_os = "linux")] // RADV is there only
 mod inspect;
 mod ledger;
 mod models;

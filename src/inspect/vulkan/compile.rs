@@ -57,7 +57,7 @@ impl Device<'_> {
     pub fn compile(&self, spirv: &[u32], bindings: &[Access]) -> Result<Compiled, InspectError> {
         let fault = |what: &'static str| move |error: vk::Result| refused(&self.facts.name, what, error);
         let mut objects = Objects {
-            device: &self.device,
+            device: &self.handle,
             module: vk::ShaderModule::null(),
             bindings: vk::DescriptorSetLayout::null(),
             layout: vk::PipelineLayout::null(),
@@ -75,28 +75,28 @@ impl Device<'_> {
         // SAFETY: the device is alive, all that the infos point to as well, and naga validated the module the words come from.
         unsafe {
             objects.module = self
-                .device
+                .handle
                 .create_shader_module(&vk::ShaderModuleCreateInfo::default().code(spirv), None)
                 .map_err(fault("loading SPIR-V"))?;
             objects.bindings = self
-                .device
+                .handle
                 .create_descriptor_set_layout(&vk::DescriptorSetLayoutCreateInfo::default().bindings(&declared), None)
                 .map_err(fault("laying out bindings"))?;
             let sets = [objects.bindings];
             objects.layout = self
-                .device
+                .handle
                 .create_pipeline_layout(&vk::PipelineLayoutCreateInfo::default().set_layouts(&sets), None)
                 .map_err(fault("laying out the pipeline"))?;
         }
         let varying = vk::PipelineShaderStageCreateFlags::ALLOW_VARYING_SUBGROUP_SIZE;
-        let flags = if self.facts.varying_subgroups { varying } else { vk::PipelineShaderStageCreateFlags::empty() };
+        let flags = if self.facts.subgroup.is_some() { varying } else { vk::PipelineShaderStageCreateFlags::empty() };
         let stage = vk::PipelineShaderStageCreateInfo::default().flags(flags).stage(vk::ShaderStageFlags::COMPUTE);
         let stage = stage.module(objects.module).name(c"main");
         let capture = vk::PipelineCreateFlags::CAPTURE_STATISTICS_KHR | vk::PipelineCreateFlags::CAPTURE_INTERNAL_REPRESENTATIONS_KHR;
         let info = vk::ComputePipelineCreateInfo::default().flags(capture).stage(stage).layout(objects.layout);
         let start = Instant::now();
         // SAFETY: as above.
-        let pipelines = unsafe { self.device.create_compute_pipelines(vk::PipelineCache::null(), &[info], None) };
+        let pipelines = unsafe { self.handle.create_compute_pipelines(vk::PipelineCache::null(), &[info], None) };
         let elapsed = start.elapsed();
         objects.pipeline = match pipelines {
             Ok(pipelines) => pipelines[0],
@@ -144,7 +144,7 @@ impl Device<'_> {
         let mut count = u32::try_from(told.len()).unwrap_or(u32::MAX);
         let call = self.properties.fp().get_pipeline_executable_internal_representations_khr;
         // SAFETY: the caller's word; each content is as long as its `data_size` says.
-        unsafe { call(self.device.handle(), info, &raw mut count, told.as_mut_ptr()) }.result()?;
+        unsafe { call(self.handle.handle(), info, &raw mut count, told.as_mut_ptr()) }.result()?;
         let readable = told.iter().zip(contents).filter(|(one, _)| one.is_text == vk::TRUE);
         Ok(readable
             .map(|(one, mut content)| {

@@ -21,6 +21,7 @@ const NVIDIA: u32 = 0x10DE;
 
 /// A device and what it says of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "Vulkan's features are switches, each of its own")]
 pub struct Facts {
     /// The device's name.
     pub name: String,
@@ -46,8 +47,6 @@ pub struct Facts {
     pub subgroup: Option<(u32, u32)>,
     /// What plans may ask of it.
     pub limits: Limits,
-    /// Whether a pipeline may leave the subgroup's size to the driver.
-    pub(super) varying_subgroups: bool,
     pub(super) extensions: Vec<&'static CStr>,
     pub(super) handle: vk::PhysicalDevice,
 }
@@ -136,7 +135,6 @@ impl Vulkan {
             },
             name,
             driver: driver_text,
-            varying_subgroups: subgroup.is_some(),
             extensions: EXTENSIONS.into_iter().filter(|name| lists(name)).collect(),
             handle,
         }))

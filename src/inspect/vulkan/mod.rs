@@ -26,7 +26,7 @@ pub struct Vulkan {
 pub struct Device<'v> {
     /// What it says of itself.
     pub facts: Facts,
-    device: ash::Device,
+    handle: ash::Device,
     properties: khr::pipeline_executable_properties::Device,
     /// The device is gone once its instance is.
     _vulkan: &'v Vulkan,
@@ -106,7 +106,7 @@ impl Vulkan {
         if facts.integer_dot_product {
             info = info.push_next(&mut dot);
         }
-        if facts.varying_subgroups {
+        if facts.subgroup.is_some() {
             info = info.push_next(&mut sizes);
         }
         if facts.limits.f16 || facts.int8 {
@@ -118,10 +118,10 @@ impl Vulkan {
         let extensions: Vec<_> = facts.extensions.iter().map(|name| name.as_ptr()).collect();
         let info = info.enabled_extension_names(&extensions);
         // SAFETY: every feature and extension asked for is one the device says it has; all that `info` points to is alive.
-        let device = unsafe { self.instance.create_device(facts.handle, &info, None) };
-        let device = device.map_err(|error| refused(&facts.name, "opening the device", error))?;
-        let properties = khr::pipeline_executable_properties::Device::new(&self.instance, &device);
-        Ok(Device { facts, device, properties, _vulkan: self })
+        let handle = unsafe { self.instance.create_device(facts.handle, &info, None) };
+        let handle = handle.map_err(|error| refused(&facts.name, "opening the device", error))?;
+        let properties = khr::pipeline_executable_properties::Device::new(&self.instance, &handle);
+        Ok(Device { facts, handle, properties, _vulkan: self })
     }
 }
 
@@ -135,7 +135,7 @@ impl Drop for Vulkan {
 impl Drop for Device<'_> {
     fn drop(&mut self) {
         // SAFETY: its objects live within `compile` only.
-        unsafe { self.device.destroy_device(None) };
+        unsafe { self.handle.destroy_device(None) };
     }
 }
 
