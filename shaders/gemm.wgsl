@@ -109,7 +109,10 @@ fn main(
     for (var r = 0u; r < ${size.r}; r++) {
     for (var s = 0u; s < ${size.s}; s++) {
 //% for j in range(columns)
-        ${aim(size, j, "let ")}
+        let s${j} = s;
+        let r${j} = r;
+        let t${j} = t;
+        ${aim(size, j, j, "let ")}
 //% endfor
 //% else
     var b_row = problem.b_skip + at.matrix * problem.b_stride;

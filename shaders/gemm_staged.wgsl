@@ -1,7 +1,7 @@
 // Batched matrix product C = A·B, row-major, from workgroup memory: A is M×K, B is K×N, C is M×N.
 //
 // A workgroup of `lanes_n` by `lanes_m` invocations stages `depth` columns of A and rows of B at a time; each invocation keeps a register
-// tile of `rows` rows by `columns` vectors of four columns, whose operands it reads from there. The next block is fetched into registers
+// tile of `rows` rows by `columns` vectors of four columns, whose operands it reads from there. The next block is on its way to registers
 // while the current one is multiplied. Tails: loads are clamped or zero, stores are guarded.
 // With `patches` B is the column matrix of a convolution that nobody wrote down: its elements are read where the input has them, tap by
 // tap over all channels, or with `flat` in the order of the weights, for fewer channels than a block is deep.
@@ -32,47 +32,61 @@ var<workgroup> b_block: array<vec4<f32>, ${depth * tile_n4}>;
 //% set a_tap = " + tap" if taps_outside else ""
 //% macro fetch_a(i)
 //% if vector_a and tail
-        next_a${i} = select(
+        let next_a${i} = select(
             vec4<f32>(0.0), vec4<f32>(a[(row_a${i} + min(k + quad_a${i}, problem.k - 4u)) / 4u]), k + quad_a${i} < problem.k);
 //% elif vector_a
-        next_a${i} = vec4<f32>(a[(row_a${i} + k + quad_a${i}) / 4u]);
+        let next_a${i} = vec4<f32>(a[(row_a${i} + k) / 4u]);
 //% elif tail
-        {
-            let own_k = vec4<u32>(k + quad_a${i}) + vec4<u32>(0u, 1u, 2u, 3u);
-            let place = row_a${i}${a_tap} + min(own_k, vec4<u32>(problem.k - 1u)) * ${a_step};
-            let value = vec4<f32>(f32(a[place.x]), f32(a[place.y]), f32(a[place.z]), f32(a[place.w]));
-            next_a${i} = select(vec4<f32>(0.0), value, own_k < vec4<u32>(problem.k));
-        }
+        let own_k${i} = vec4<u32>(k + quad_a${i}) + vec4<u32>(0u, 1u, 2u, 3u);
+        let place_a${i} = row_a${i}${a_tap} + min(own_k${i}, vec4<u32>(problem.k - 1u)) * ${a_step};
+        let value_a${i} = vec4<f32>(f32(a[place_a${i}.x]), f32(a[place_a${i}.y]), f32(a[place_a${i}.z]), f32(a[place_a${i}.w]));
+        let next_a${i} = select(vec4<f32>(0.0), value_a${i}, own_k${i} < vec4<u32>(problem.k));
 //% else
-        {
-            let place = row_a${i}${a_tap} + (vec4<u32>(k + quad_a${i}) + vec4<u32>(0u, 1u, 2u, 3u)) * ${a_step};
-            next_a${i} = vec4<f32>(f32(a[place.x]), f32(a[place.y]), f32(a[place.z]), f32(a[place.w]));
-        }
+        let place_a${i} = row_a${i}${a_tap} + (vec4<u32>(k) + vec4<u32>(0u, 1u, 2u, 3u)) * ${a_step};
+        let next_a${i} = vec4<f32>(f32(a[place_a${i}.x]), f32(a[place_a${i}.y]), f32(a[place_a${i}.z]), f32(a[place_a${i}.w]));
 //% endif
 //% endmacro
 //# What lies past the last k is zero in A; in B it only has to be finite, so the last row is read again.
 //% macro fetch_b(i)
 //% if flat
-        {
-            let row = min(k + row_b + ${i * rows_b}u, problem.k - 1u);
-            let tap = row % ${size.taps};
-            let s = tap % ${size.s};
-            let r = tap / ${size.s} % ${size.r};
-            let t = tap / (${size.s} * ${size.r});
-            ${aim(size, 0, "let ")}
-            next_b${i} = ${gather(0, "row / " ~ size.taps ~ " * " ~ size.volume)};
-        }
+        let row${i} = min(k + row_b + ${i * rows_b}u, problem.k - 1u);
+        let tap${i} = row${i} % ${size.taps};
+        let s${i} = tap${i} % ${size.s};
+        let r${i} = tap${i} / ${size.s} % ${size.r};
+        let t${i} = tap${i} / (${size.s} * ${size.r});
+        ${aim(size, 0, i, "let ")}
+        let next_b${i} = ${gather(i, "row" ~ i ~ " / " ~ size.taps ~ " * " ~ size.volume)};
+//% elif patches and tail
+        let next_b${i} = ${gather("", "min(k + row_b + " ~ i * rows_b ~ "u, problem.k - 1u) * " ~ size.volume)};
 //% elif patches
-//% if tail
-        next_b${i} = ${gather(0, "min(k + row_b + " ~ i * rows_b ~ "u, problem.k - 1u) * " ~ size.volume)};
-//% else
-        next_b${i} = ${gather(0, "(k + row_b + " ~ i * rows_b ~ "u) * " ~ size.volume)};
-//% endif
+        let next_b${i} = ${gather("", "(k + row_b + " ~ i * rows_b ~ "u) * " ~ size.volume)};
 //% elif tail
-        next_b${i} = load_b(b_start + min(k + row_b + ${i * rows_b}u, problem.k - 1u) * problem.ldb, load_column);
+        let next_b${i} = load_b(b_start + min(k + row_b + ${i * rows_b}u, problem.k - 1u) * problem.ldb, load_column);
 //% else
-        next_b${i} = load_b(b_start + (k + row_b + ${i * rows_b}u) * problem.ldb, load_column);
+        let next_b${i} = load_b(b_row + ${i * rows_b}u * problem.ldb, load_column);
 //% endif
+//% endmacro
+//% macro keep()
+//% for i in range(fetches_a)
+//% if not whole_a
+        if own + ${i * lanes}u < ${tile_m * quads}u {
+//% endif
+//% for u in range(4)
+        a_block[at_a${i} + ${u * pitch_a}u][in_a${i}] = next_a${i}[${u}];
+//% endfor
+//% if not whole_a
+        }
+//% endif
+//% endfor
+//% for i in range(fetches_b)
+//% if not whole_b
+        if row_b + ${i * rows_b}u < ${depth}u {
+//% endif
+        b_block[own + ${i * lanes}u] = next_b${i};
+//% if not whole_b
+        }
+//% endif
+//% endfor
 //% endmacro
 //% macro fetch()
 //% for i in range(fetches_a)
@@ -100,7 +114,9 @@ fn main(
     let unit_a${i} = ${"own + " ~ i * lanes ~ "u" if whole_a else "min(own + " ~ i * lanes ~ "u, " ~ (tile_m * quads - 1) ~ "u)"};
     let block_row_a${i} = unit_a${i} / ${quads}u;
     let quad_a${i} = unit_a${i} % ${quads}u * 4u;
-    let row_a${i} = a_start + min(at.m * ${tile_m}u + block_row_a${i}, last_row) * problem.lda;
+    let at_a${i} = quad_a${i} * ${pitch_a}u + block_row_a${i} / 4u;
+    let in_a${i} = block_row_a${i} % 4u;
+    let row_a${i} = a_start + min(at.m * ${tile_m}u + block_row_a${i}, last_row) * problem.lda${"" if tail else " + quad_a" ~ i ~ " * " ~ a_step};
 //% endfor
     let fetch_column = (at.n * ${tile_n4}u + own % ${tile_n4}u) * 4u;
     let row_b = own / ${tile_n4}u;
@@ -114,12 +130,6 @@ fn main(
     let b_start = problem.b_skip + at.matrix * problem.b_stride;
 //% endif
 
-//% for i in range(fetches_a)
-    var next_a${i}: vec4<f32>;
-//% endfor
-//% for i in range(fetches_b)
-    var next_b${i}: vec4<f32>;
-//% endfor
 //% for i in range(rows)
 //% for j in range(columns)
     var c${i}_${j} = vec4<f32>(0.0);
@@ -129,46 +139,28 @@ fn main(
     var k = 0u;
 //% if taps_outside
     var tap = 0u;
-    var inside0: vec4<bool>;
-    var from0: vec4<u32>;
+    var inside: vec4<bool>;
+    var source: vec4<u32>;
     {
         let s = 0u;
         let r = 0u;
         let t = 0u;
-        ${aim(size, 0, "")}
+        ${aim(size, 0, "", "")}
     }
-//% endif
-    ${fetch()}
-//% if taps_outside
     let blocks = ${size.taps} * ((problem.k + ${depth - 1}u) / ${depth}u);
 //% else
     let blocks = (problem.k + ${depth - 1}u) / ${depth}u;
+//% if not patches and not tail
+    var b_row = b_start + row_b * problem.ldb;
 //% endif
+//% endif
+    {
+        ${fetch()}
+        ${keep()}
+    }
+    workgroupBarrier();
     for (var block = 0u; block < blocks; block++) {
-        workgroupBarrier();
-//% for i in range(fetches_a)
-//% if not whole_a
-        if own + ${i * lanes}u < ${tile_m * quads}u {
-//% endif
-//% for u in range(4)
-        a_block[(quad_a${i} + ${u}u) * ${pitch_a}u + block_row_a${i} / 4u][block_row_a${i} % 4u] = next_a${i}[${u}];
-//% endfor
-//% if not whole_a
-        }
-//% endif
-//% endfor
-//% for i in range(fetches_b)
-//% if not whole_b
-        if row_b + ${i * rows_b}u < ${depth}u {
-//% endif
-        b_block[own + ${i * lanes}u] = next_b${i};
-//% if not whole_b
-        }
-//% endif
-//% endfor
-        workgroupBarrier();
-
-        // The last time round this fetches the last block again and nobody uses it.
+        // The last time round this fetches a block again and nobody uses it.
         k += ${depth}u;
 //% if taps_outside
         if k >= problem.k {
@@ -177,12 +169,16 @@ fn main(
             let s = tap % ${size.s};
             let r = tap / ${size.s} % ${size.r};
             let t = tap / (${size.s} * ${size.r});
-            ${aim(size, 0, "")}
+            ${aim(size, 0, "", "")}
         }
 //% elif tail
         k = min(k, problem.k - 1u);
-//% else
+//% elif patches
         k = min(k, problem.k - ${depth}u);
+//% else
+        let step_k = select(0u, ${depth}u, k < problem.k);
+        k -= ${depth}u - step_k;
+        b_row += step_k * problem.ldb;
 //% endif
         ${fetch()}
 
@@ -201,6 +197,9 @@ fn main(
 //% endfor
         }
 //% endfor
+        workgroupBarrier();
+        ${keep()}
+        workgroupBarrier();
     }
 
     let row0 = at.m * ${tile_m}u + lane.y * ${rows}u;

@@ -9,7 +9,7 @@ mod onnx_cases;
 use convledger::algorithm::{ALGORITHMS, Algorithm, Variant, add_bias, find};
 use convledger::conv::{Axis, Conv, ConvSpec};
 use convledger::device::{Clock, Gpu, Loaded};
-use convledger::plan::{BufferId, Limits, Plan, Role, Unsupported};
+use convledger::plan::{BufferId, Limits, Plan, Role, Rule, Tile, TiledKernel, Tuning, Unsupported};
 use convledger::verify::{Expectation, Inputs, tolerance};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -94,16 +94,51 @@ fn a_small_device_gets_the_same_results() {
     assert!(verified >= 15, "only {verified} cases fit the small device");
 }
 
+/// Tiles of every kind: each way of sharing, register tiles taller and wider, blocks that divide evenly among the lanes and not.
+const TILES: [&str; 10] = [
+    "1x4 lanes 4x2 depth 4 cache",
+    "5x4 lanes 8x3 depth 4 cache",
+    "16x8 lanes 8x1 depth 4 subgroup",
+    "32x4 lanes 16x1 depth 4 subgroup",
+    "4x4 lanes 8x8 depth 16 workgroup",
+    "4x4 lanes 16x4 depth 8 workgroup",
+    "8x8 lanes 8x8 depth 8 workgroup",
+    "8x8 lanes 16x16 depth 16 workgroup",
+    "16x8 lanes 16x8 depth 16 workgroup",
+    "12x4 lanes 16x2 depth 4 workgroup",
+];
+
 #[test]
-fn every_tile_of_the_product_is_right() {
-    // Sizes around the register and workgroup tiles' edges, for both classes' tiles.
+fn every_tile_is_right() {
+    // Sizes around the register and workgroup tiles' edges and the blocks' depth.
     let gpu = device::open();
-    for class in [convledger::plan::DeviceClass::Software, convledger::plan::DeviceClass::Discrete] {
-        let limits = Limits { class, ..gpu.limits.clone() };
-        for (c, k, h, w) in [(1, 1, 1, 3), (3, 15, 4, 4), (4, 16, 8, 8), (5, 17, 7, 9), (8, 33, 5, 13), (31, 2, 3, 21), (32, 128, 4, 16)] {
-            let conv: Conv = format!("n2c{c}h{h}w{w}_k{k}r1s1").parse().expect("key");
-            verify(&gpu, &conv, find("im2col").expect("im2col"), &Variant::word("batch"), &limits, 3)
-                .unwrap_or_else(|error| panic!("{error}"));
+    let limits = Limits { min_subgroup: gpu.limits.min_subgroup.max(8), ..gpu.limits.clone() };
+    for text in TILES {
+        let tile: Tile = text.parse().expect(text);
+        let rules = TiledKernel::ALL.map(|kernel| Rule { kernel, shape: None, tile });
+        for specialise in [true, false] {
+            let tuning = Tuning { tiles: rules.into(), specialise: Some(specialise), ..Tuning::NONE };
+            let limits = Limits { tuning, ..limits.clone() };
+            if tile.obstacle(&gpu.limits).is_some() {
+                continue;
+            }
+            for key in [
+                "n2c3h1w1_k1r1s1",
+                "n2c15h4w4_k3r1s1",
+                "n1c33h9w7_k17r1s1",
+                "n2c16h10w12_k32r3s3_p1",
+                "n2c5h17w19_k40r3s3_p1_s2",
+                "n1c20h9w9_k130r3s3_p2_d2",
+                "n2c6d3h5w7_k20t2r3s3_p1_g2",
+                "n1c2h21w18_k9r5s3_p3:1x0:2",
+                "n3c48h14w14_k48r3s3_p1",
+            ] {
+                let conv: Conv = key.parse().expect(key);
+                for (id, variant) in [("im2col", Variant::word("batch")), ("implicit_gemm", Variant::none())] {
+                    let ran = verify(&gpu, &conv, find(id).expect(id), &variant, &limits, 3);
+                    assert!(ran.unwrap_or_else(|error| panic!("{text}: {error}")), "{text}: {id} of {key} did not run");
+                }
+            }
         }
     }
 }

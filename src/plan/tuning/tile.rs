@@ -142,6 +142,9 @@ impl Tile {
         if self.sharing == Sharing::Subgroup && (self.fault().is_some() || self.obstacle(limits).is_some()) {
             self.sharing = Sharing::Cache;
         }
+        while self.sharing == Sharing::Workgroup && self.depth > 4 && self.workgroup_bytes() > limits.max_workgroup_bytes {
+            self.depth /= 2;
+        }
         if self.sharing == Sharing::Workgroup && (self.fault().is_some() || self.workgroup_bytes() > limits.max_workgroup_bytes) {
             self.sharing = Sharing::Cache;
         }
