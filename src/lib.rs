@@ -18,6 +18,7 @@
 //! stats      quantiles, intervals, outliers, stopping rule
 //! measure    one session: warm up, sample, stop
 //! peak       the device's own limits, the roofline
+//! tune       the fastest choices on a device: search, trials, tuning file
 //! record     the files of a run
 //! runner     schedule, worker process, resume, observers
 //! analysis   answers from records alone
@@ -40,5 +41,6 @@ pub mod runner;
 pub mod shader;
 pub mod stats;
 pub mod suite;
+pub mod tune;
 pub mod units;
 pub mod verify;

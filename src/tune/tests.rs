@@ -1,0 +1,1 @@
+//! Tests of the search, the targets and the file.
