@@ -38,7 +38,8 @@ pub(super) fn run_prepared(family: &str) -> anyhow::Result<Outcome> {
         .context("cannot start this program again for --null")?;
     let mut said = Vec::new();
     let mut kernel = "the first kernel".to_owned();
-    for line in child.stderr.take().map(BufReader::new).into_iter().flat_map(BufRead::lines).map_while(Result::ok) {
+    let lines = child.stderr.take().map(BufReader::new).into_iter().flat_map(|stderr| stderr.split(b'\n')).map_while(Result::ok);
+    for line in lines.map(|line| String::from_utf8_lossy(&line).trim_end().to_owned()) {
         match line.strip_prefix(NEXT) {
             Some(next) => next.clone_into(&mut kernel),
             None => said.push(line),
