@@ -1,12 +1,14 @@
 //! `cargo bench --bench convolutions`: a criterion group for each layer of a suite, a benchmark for each algorithm and variant.
 //!
 //! Times come from the device's clock; criterion plans its iterations by the host's. Throughput is effective: operations of the
-//! direct method over the time. `CONVLEDGER_SUITE` names another suite or TOML file, `CONVLEDGER_DEVICE` another adapter. The run
+//! direct method over the time. `CONVLEDGER_SUITE` names another suite or TOML file, `CONVLEDGER_DEVICE` another adapter,
+//! `CONVLEDGER_TUNING` a tuning file. The run
 //! leaves the same files as `convledger run` in `results/`, or in the folder that `CONVLEDGER_OUT` names.
 
 use convledger::algorithm::ALGORITHMS;
-use convledger::device::{Gpu, choose};
+use convledger::device::{Adapter, Gpu, choose};
 use convledger::measure::{Measured, Sampler};
+use convledger::plan::TuningFile;
 use convledger::record::{self, Cache, CaseRows, Environment, RunDirectory, Status, default_directory};
 use convledger::runner::{DeviceExecutor, Execute, Hello, Planned, Prediction, Request, Selection, schedule};
 use convledger::stats::Decision;
@@ -151,6 +153,7 @@ fn begin(hello: &Hello) -> RunDirectory {
     let Hello { identity, limits, features, clock, notes } = hello.clone();
     let mut environment = Environment::gather(identity, limits, features, clock, SEED, settings);
     environment.notes.extend(notes);
+    environment.tuning_file = std::env::var_os("CONVLEDGER_TUNING").map(|path| path.to_string_lossy().into_owned());
     let date = environment.started.to_zoned_datetime(jiff::tz::TimeZone::UTC).date();
     // Cargo runs benches in the package's folder.
     let fallback = || default_directory(Path::new("results"), &format!("{}-bench", hello.identity.name), date);
@@ -167,7 +170,10 @@ fn main() {
     let suite = std::env::var("CONVLEDGER_SUITE").unwrap_or_else(|_| "default".into());
     let suite = Suite::load(&suite).unwrap_or_else(|error| fail(&error.to_string()));
     let selector = std::env::var("CONVLEDGER_DEVICE").ok();
-    let gpu = choose(selector.as_deref()).and_then(Gpu::open).unwrap_or_else(|error| fail(&error.to_string()));
+    let tuning = std::env::var_os("CONVLEDGER_TUNING").map(|path| TuningFile::read(Path::new(&path)));
+    let tuning = tuning.transpose().unwrap_or_else(|error| fail(&error.to_string()));
+    let tuned = |adapter: Adapter| tuning.iter().fold(adapter, Adapter::tuned);
+    let gpu = choose(selector.as_deref()).map(tuned).and_then(Gpu::open).unwrap_or_else(|error| fail(&error.to_string()));
     let limits = gpu.limits.clone();
     let mut executor = DeviceExecutor::new(gpu);
     let hello = executor.hello();

@@ -1,10 +1,11 @@
 //! `convledger exec`: one convolution of a person's own arrays, so that anyone can check a kernel
 //! with `NumPy` or `PyTorch`.
 
+use super::tuning::TuningArgument;
 use super::{Outcome, note};
 use crate::algorithm::{ALGORITHMS, Variant, add_bias, find};
 use crate::conv::Conv;
-use crate::device::{Clock, Gpu, Loaded, choose};
+use crate::device::{Clock, Gpu, Loaded};
 use crate::plan::{BufferId, Limits, Plan, Role};
 use anyhow::{Context, anyhow, bail};
 use npyz::{DType, NpyFile, Order, TypeChar, WriterBuilder};
@@ -41,12 +42,16 @@ pub(super) struct Args {
     /// Adapter by number or part of its name, as `convledger devices` lists them
     #[arg(long, value_name = "N|NAME")]
     device: Option<String>,
+
+    #[command(flatten)]
+    tuning: TuningArgument,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let conv: Conv = args.conv.parse()?;
     // Whatever no device could do is told before anything is read.
     plan(&conv, &args.algorithm, &Limits::UNLIMITED)?;
+    args.tuning.read()?;
     let input = read(&args.input, "--input", &conv.input_shape())?;
     let weights = read(&args.weights, "--weights", &conv.weight_shape())?;
     let bias = args.bias.as_deref().map(|path| read(path, "--bias", &[conv.channels_out()])).transpose()?;
@@ -54,7 +59,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     if conv.output_elements() == 0 {
         return output.write(&conv.output_shape(), &[]);
     }
-    let gpu = Gpu::open(choose(args.device.as_deref())?)?;
+    let gpu = Gpu::open(args.tuning.choose(args.device.as_deref())?)?;
     let (name, mut plan) = plan(&conv, &args.algorithm, &gpu.limits)?;
     if bias.is_some() {
         plan = add_bias(plan, &conv, &gpu.limits)?;

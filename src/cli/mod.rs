@@ -14,6 +14,8 @@ mod progress;
 mod run;
 mod summary;
 mod table;
+mod tune;
+mod tuning;
 mod worker;
 
 use anyhow::Context;
@@ -72,6 +74,8 @@ enum Command {
     Inspect(inspect::Args),
     /// Measure the device's own limits: multiply-adds, copies, workgroup memory, an empty dispatch, the clock
     Peak(peak::Args),
+    /// Find the fastest tiles on a device and write them to a file for --tuning
+    Tune(tune::Args),
     /// Take cases from standard input, as `run` starts it
     #[command(hide = true)]
     Worker(worker::Args),
@@ -97,6 +101,7 @@ pub fn main() -> ExitCode {
         Some(Command::Peers(args)) => peers::run(&args),
         Some(Command::Inspect(args)) => inspect::run(&args),
         Some(Command::Peak(args)) => peak::run(&args),
+        Some(Command::Tune(args)) => tune::run(&args),
         Some(Command::Worker(args)) => worker::run(&args),
     };
     match outcome {

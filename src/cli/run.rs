@@ -2,6 +2,7 @@
 
 use super::problems::Problems;
 use super::progress::{Bar, Heading, Lines};
+use super::tuning::{TuningArgument, TuningNote};
 use super::{Outcome, note, peers, print, summary};
 use crate::algorithm::ALGORITHMS;
 use crate::record::{self, Cache, Environment, Measurement, RunDirectory, default_directory};
@@ -33,6 +34,9 @@ pub(super) struct Args {
     /// Adapter by number or part of its name, as `convledger devices` lists them
     #[arg(long, value_name = "N|NAME")]
     device: Option<String>,
+
+    #[command(flatten)]
+    tuning: TuningArgument,
 
     /// Measuring time of the whole run, such as 60s or 5m; what it does not reach is recorded as skipped
     #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
@@ -117,7 +121,7 @@ fn duration(text: &str) -> Result<Duration, String> {
 }
 
 /// A duration in which something can happen.
-fn time_to_run(text: &str) -> Result<Duration, String> {
+pub(super) fn time_to_run(text: &str) -> Result<Duration, String> {
     duration(text).and_then(|time| if time.is_zero() { Err(format!("'{text}' leaves no time to run a case")) } else { Ok(time) })
 }
 
@@ -141,10 +145,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
         timeout: args.timeout,
         ..runner::Settings::default()
     };
+    let mut tuning = TuningNote { path: args.tuning.path(), file: args.tuning.read()? };
     let program = std::env::current_exe().context("where this program is")?;
     let worker = || {
         let mut command = Command::new(&program);
         command.arg("worker").args(args.device.iter().map(|device| format!("--device={device}")));
+        args.tuning.pass_on(&mut command);
         command
     };
     let mut rows = Rows::default();
@@ -161,7 +167,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let job = Job { suites: &suites, algorithms: ALGORITHMS, settings: &settings, worker: &worker };
     let (mut bar, mut plain) = (Bar::default(), Lines::default());
     let progress: &mut dyn Observer = if std::io::stderr().is_terminal() { &mut bar } else { &mut plain };
-    runner::run(&job, &mut files, &mut [&mut Heading { seed }, progress, &mut rows])?;
+    runner::run(&job, &mut files, &mut [&mut Heading { seed }, &mut tuning, progress, &mut rows])?;
     let place = files.path().map_or(String::new(), |path| format!("\nEvery case, buffer, stage and sample: {}\n", path.display()));
     let summary = format!("{}{place}", summary::text(&rows.measurements, &suites));
     match args.format {
@@ -187,6 +193,7 @@ fn begin(args: &Args, settings: &runner::Settings, hello: &Hello) -> (PathBuf, E
     let Hello { identity, limits, features, clock, notes } = hello.clone();
     let mut environment = Environment::gather(identity, limits, features, clock, settings.seed, chosen);
     environment.notes.extend(notes);
+    environment.tuning_file = args.tuning.path().map(|path| path.display().to_string());
     let path = args.out.clone().unwrap_or_else(|| {
         let date = environment.started.to_zoned_datetime(jiff::tz::TimeZone::UTC).date();
         default_directory(Path::new("results"), &hello.identity.name, date)

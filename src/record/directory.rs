@@ -137,14 +137,19 @@ impl RunDirectory {
     }
 }
 
-/// A folder under `base` for a new run: `<date>-<device>`, with `-2`, `-3` and so on where that is taken. Of the device's
-/// name the letters and digits of ASCII are kept, lower-case, with single dashes in between.
-pub fn default_directory(base: &Path, device_name: &str, date: Date) -> PathBuf {
+/// A device's name as part of a file's: its letters and digits of ASCII, lower-case, with single dashes in between.
+pub fn slug(device_name: &str) -> String {
     const LONGEST: usize = 40;
     let words = device_name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     let mut device = words.collect::<Vec<_>>().join("-").to_ascii_lowercase();
     device.truncate(LONGEST);
-    let device = if device.is_empty() { "device" } else { device.trim_end_matches('-') };
+    if device.is_empty() { "device".to_owned() } else { device.trim_end_matches('-').to_owned() }
+}
+
+/// A folder under `base` for a new run: `<date>-<device>`, with `-2`, `-3` and so on where that is taken. Of the device's
+/// name the letters and digits of ASCII are kept, lower-case, with single dashes in between.
+pub fn default_directory(base: &Path, device_name: &str, date: Date) -> PathBuf {
+    let device = slug(device_name);
     let mut path = base.join(format!("{date}-{device}"));
     let mut number = 2;
     while path.symlink_metadata().is_ok() {

@@ -91,6 +91,9 @@ pub struct Environment {
     pub seed: u64,
     /// What the user chose.
     pub settings: Settings,
+    /// The tuning file named, if one was; `limits.tuning` holds what was taken from it and what is built in.
+    #[serde(default)]
+    pub tuning_file: Option<String>,
     /// The device's own limits, π and β of the roofline among them, as measured; none where no case ran.
     #[serde(default)]
     pub peaks: Option<Peaks>,
@@ -136,6 +139,7 @@ impl Environment {
             clock,
             seed,
             settings,
+            tuning_file: None,
             peaks: None,
             expense: None,
             peak_gflops: None,

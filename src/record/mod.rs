@@ -21,7 +21,7 @@ mod table;
 mod tests;
 
 pub use cell::guarded;
-pub use directory::{Resumed, RunDirectory, default_directory};
+pub use directory::{Resumed, RunDirectory, default_directory, slug};
 pub use environment::{Environment, Resumption, SCHEMA_VERSION, Settings};
 pub use expense::Expense;
 pub use error::RecordError;

@@ -90,6 +90,9 @@ pub(super) fn same_device(before: (&Identity, &Limits), hello: &Hello) -> Result
     let name = |device: &Identity| format!("{} ({}, {} {})", device.name, device.backend, device.driver, device.driver_info);
     let after = match (before.0 == &hello.identity, before.1 == &hello.limits) {
         (true, true) => return Ok(()),
+        (true, false) if Limits { tuning: hello.limits.tuning.clone(), ..before.1.clone() } == hello.limits => {
+            "the same with other tuning (--tuning)".to_owned()
+        }
         (true, false) => "the same with other limits".to_owned(),
         (false, _) => name(&hello.identity),
     };

@@ -149,15 +149,7 @@ impl DeviceExecutor {
 
 impl Execute for DeviceExecutor {
     fn hello(&self) -> Hello {
-        let empty = |reason: &str| reason.to_owned();
-        let mut notes = BTreeMap::from([("peak_resident_bytes".to_owned(), empty("not measured by this version"))]);
-        let too_few = "fewer than 6 samples give no 95 % interval of the median";
-        notes.insert("time_ci95_low_ns, time_ci95_high_ns".to_owned(), empty(too_few));
-        if !self.gpu.tells_allocations() {
-            notes.insert("allocated_bytes".to_owned(), empty("this backend's allocator gives no report"));
-        }
-        let Gpu { identity, limits, features, .. } = &self.gpu;
-        Hello { identity: identity.clone(), limits: limits.clone(), features: features.clone(), clock: self.gpu.clock(), notes }
+        hello(&self.gpu)
     }
 
     fn measure_peaks(&mut self, budget: Duration) -> Result<Peaks, String> {
@@ -179,6 +171,19 @@ impl Execute for DeviceExecutor {
             }
         }
     }
+}
+
+/// Who a device is.
+pub(super) fn hello(gpu: &Gpu) -> Hello {
+    let empty = |reason: &str| reason.to_owned();
+    let mut notes = BTreeMap::from([("peak_resident_bytes".to_owned(), empty("not measured by this version"))]);
+    let too_few = "fewer than 6 samples give no 95 % interval of the median";
+    notes.insert("time_ci95_low_ns, time_ci95_high_ns".to_owned(), empty(too_few));
+    if !gpu.tells_allocations() {
+        notes.insert("allocated_bytes".to_owned(), empty("this backend's allocator gives no report"));
+    }
+    let Gpu { identity, limits, features, .. } = gpu;
+    Hello { identity: identity.clone(), limits: limits.clone(), features: features.clone(), clock: gpu.clock(), notes }
 }
 
 /// The rows of a case that the device failed.

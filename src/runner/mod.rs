@@ -21,6 +21,7 @@ mod protocol;
 mod run;
 mod schedule;
 mod selection;
+mod tuning;
 mod worker;
 
 pub use error::{RunnerError, SinkError};
@@ -34,6 +35,7 @@ pub use protocol::{Hello, Order, Phase, Reply, Task, Work};
 pub use run::{Job, Settings, Sink, run};
 pub use schedule::{Planned, Request, schedule};
 pub use selection::Selection;
+pub use tuning::{TuneEvent, TuneSettings, TuneWatch, Tuned, TuningExecutor, tune};
 pub use worker::{Execute, Execution, refuse, serve, serve_stdio};
 
 #[cfg(test)]

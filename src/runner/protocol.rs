@@ -7,6 +7,7 @@ use crate::device::{ClockFacts, Identity};
 use crate::peak::Peaks;
 use crate::plan::Limits;
 use crate::record::{CaseKey, CaseRows};
+use crate::tune::{Trial, TrialFailure};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -24,6 +25,8 @@ pub enum Order {
     Case(Box<Task>),
     /// Measure the device's own limits, in about this time.
     Peaks(Duration),
+    /// Try a candidate of tuning.
+    Trial(Box<Trial>),
 }
 
 /// A case to run.
@@ -119,6 +122,8 @@ pub enum Reply {
         /// What it took.
         work: Work,
     },
+    /// The trial in flight has ended: nanoseconds of its sample, or why there are none. The worker ends where its device is lost.
+    Trial(Result<f64, TrialFailure>),
     /// The case in flight panicked; the worker ends.
     Panicked(String),
 }
@@ -144,6 +149,7 @@ impl Reply {
             Self::Phase(_) => "a phase",
             Self::Done { .. } => "rows",
             Self::Peaks { .. } => "limits",
+            Self::Trial(_) => "a trial's outcome",
             Self::Panicked(_) => "a panic",
         }
     }

@@ -97,7 +97,7 @@ pub trait Sink {
         Ok(())
     }
 
-    /// Takes where the time went, after the last case.
+    /// Takes where the time went, after the last case, where there was one.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -166,7 +166,9 @@ pub fn run(job: &Job<'_>, sink: &mut dyn Sink, observers: &mut [&mut dyn Observe
         watch.tell(&Event::CaseEnded { index, total, rows: &rows });
     }
     expense.wall_s = started.elapsed().as_secs_f64();
-    sink.close(&expense).map_err(RunnerError::Sink)?;
+    if total > 0 {
+        sink.close(&expense).map_err(RunnerError::Sink)?;
+    }
     watch.tell(&Event::Finished { counts: &counts, expense: &expense });
     Ok(counts)
 }
@@ -290,17 +292,27 @@ impl<'a> Workers<'a> {
     }
 }
 
-/// A worker, after a few attempts if `passing` says of an error that it may pass.
+/// A worker for a job.
 fn spawn(job: &Job<'_>, watch: &mut Watch<'_, '_>, passing: fn(&RunnerError) -> bool) -> Result<WorkerProcess, RunnerError> {
+    spawn_patiently(job.worker, job.settings.start_timeout, passing, &mut |death| watch.tell(&Event::WorkerDied { case: None, death }))
+}
+
+/// A worker, after a few attempts if `passing` says of an error that it may pass.
+pub(super) fn spawn_patiently(
+    command: &dyn Fn() -> Command,
+    timeout: Duration,
+    passing: fn(&RunnerError) -> bool,
+    on_death: &mut dyn FnMut(&Death),
+) -> Result<WorkerProcess, RunnerError> {
     let mut attempts = 0;
     loop {
-        let error = match WorkerProcess::spawn((job.worker)(), job.settings.start_timeout) {
+        let error = match WorkerProcess::spawn(command(), timeout) {
             Ok(worker) => return Ok(worker),
             Err(error) if passing(&error) => error,
             Err(error) => return Err(error),
         };
         if let RunnerError::StartUp(death) = &error {
-            watch.tell(&Event::WorkerDied { case: None, death });
+            on_death(death);
         }
         attempts += 1;
         if attempts == START_ATTEMPTS {

@@ -4,6 +4,7 @@ use super::RunnerError;
 use super::protocol::{Hello, Order, Phase, Reply, Task, Work};
 use crate::peak::Peaks;
 use crate::record::CaseRows;
+use crate::tune::{Trial, TrialFailure};
 use std::any::Any;
 use std::io::{self, BufRead, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -36,6 +37,18 @@ pub trait Execute {
     fn measure_peaks(&mut self, budget: Duration) -> Result<Peaks, String> {
         let _ = budget;
         Err("this worker measures no limits of its device".to_owned())
+    }
+
+    /// Tries a candidate of tuning; nanoseconds of its sample.
+    ///
+    /// # Errors
+    /// Why there are none, and whether the device is lost by it.
+    ///
+    /// # Panics
+    /// As [`Execute::execute`].
+    fn try_out(&mut self, trial: &Trial, phase: &mut dyn FnMut(Phase)) -> Result<f64, TrialFailure> {
+        let _ = (trial, phase);
+        Err(TrialFailure { reason: "this worker tunes nothing".to_owned(), device_lost: false })
     }
 
     /// What it spent time on since this was last asked.
@@ -97,24 +110,8 @@ fn serve_lines(
     Reply::Hello(Box::new(execute.hello())).write(&mut output)?;
     for (index, line) in lines.enumerate() {
         let order: Order = serde_json::from_str(&line?).map_err(|source| RunnerError::Task { line: index + 1, source })?;
-        let task = match order {
-            Order::Case(task) => task,
-            Order::Peaks(budget) => {
-                Reply::Phase(Phase::Limits).write(&mut output)?;
-                let measured = catch_unwind(AssertUnwindSafe(|| execute.measure_peaks(budget)));
-                let panicked = measured.is_err();
-                let reply = match measured {
-                    Ok(peaks) => Reply::Peaks { peaks: peaks.map(Box::new), work: execute.take_work() },
-                    Err(panic) => Reply::Panicked(message(panic.as_ref()).to_owned()),
-                };
-                reply.write(&mut output)?;
-                if panicked {
-                    break;
-                }
-                continue;
-            }
-        };
-        Reply::Phase(Phase::Preparing).write(&mut output)?;
+        let first = if matches!(order, Order::Peaks(_)) { Phase::Limits } else { Phase::Preparing };
+        Reply::Phase(first).write(&mut output)?;
         let mut broken = None;
         let mut announce = |phase| {
             if let Err(error) = Reply::Phase(phase).write(&mut output) {
@@ -122,22 +119,36 @@ fn serve_lines(
             }
         };
         // What a panic leaves half done is not looked at again: the worker ends.
-        let ended = catch_unwind(AssertUnwindSafe(|| execute.execute(&task, &mut announce)));
+        let ended = catch_unwind(AssertUnwindSafe(|| follow(execute, order, &mut announce)));
         if let Some(error) = broken {
             return Err(error.into());
         }
-        let (reply, leaving) = match ended {
-            Ok(Execution { rows, device_lost }) => {
-                (Reply::Done { rows: Box::new(rows), leaving: device_lost, work: execute.take_work() }, device_lost)
-            }
-            Err(panic) => (Reply::Panicked(message(panic.as_ref()).to_owned()), true),
-        };
+        let (reply, leaving) = ended.unwrap_or_else(|panic| (Reply::Panicked(message(panic.as_ref()).to_owned()), true));
         reply.write(&mut output)?;
         if leaving {
             break;
         }
     }
     Ok(())
+}
+
+/// Follows an order; the reply, and whether the worker ends with it.
+fn follow(execute: &mut dyn Execute, order: Order, announce: &mut dyn FnMut(Phase)) -> (Reply, bool) {
+    match order {
+        Order::Case(task) => {
+            let Execution { rows, device_lost: leaving } = execute.execute(&task, announce);
+            (Reply::Done { rows: Box::new(rows), leaving, work: execute.take_work() }, leaving)
+        }
+        Order::Peaks(budget) => {
+            let peaks = execute.measure_peaks(budget).map(Box::new);
+            (Reply::Peaks { peaks, work: execute.take_work() }, false)
+        }
+        Order::Trial(trial) => {
+            let outcome = execute.try_out(&trial, announce);
+            let leaving = matches!(&outcome, Err(failure) if failure.device_lost);
+            (Reply::Trial(outcome), leaving)
+        }
+    }
 }
 
 /// What a panic said; `panic!` carries one of two types.

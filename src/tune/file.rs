@@ -135,18 +135,12 @@ pub fn block(provenance: &Provenance<'_>, decisions: &[Decision], earlier: Optio
     text
 }
 
-/// The text of a file with the entry of a device: `existing` is what the file called `file` holds, if there is one. Entries of other
-/// devices stay as they are, to the letter.
+/// The text of a file with the entry of a device: `before` is what the file called `file` held. Entries of other devices stay as they
+/// are, to the letter.
 ///
 /// # Errors
 /// [`MergeError`] where the file is none, or holds an entry of the device and `force` is not given.
-pub fn merge(
-    existing: Option<(&str, &str)>,
-    provenance: &Provenance<'_>,
-    decisions: &[Decision],
-    force: bool,
-) -> Result<String, MergeError> {
-    let Some((file, before)) = existing else { return Ok(block(provenance, decisions, None)) };
+pub fn merge(file: &str, before: &str, provenance: &Provenance<'_>, decisions: &[Decision], force: bool) -> Result<String, MergeError> {
     let device = provenance.device;
     let known = TuningFile::parse(before, file)?;
     let own: Vec<&Tuning> = known.device.iter().filter(|tuning| is_own(tuning, device)).collect();

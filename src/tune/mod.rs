@@ -18,7 +18,7 @@ mod targets;
 #[cfg(test)]
 mod tests;
 
-pub use bench::{Action, Bench, Trial, TrialFailure};
+pub use bench::{Action, Bench, Stage, Trial, TrialFailure};
 pub use file::{Decision, MergeError, Provenance, block, merge};
 pub use knob::{Choice, Knob};
 pub use search::{CLEAR, Candidates, Dropped, End, Found, Measure, Rules, Timed, search};

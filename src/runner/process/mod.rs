@@ -10,6 +10,7 @@ use super::RunnerError;
 use super::protocol::{Hello, Order, Phase, Reply, Task, Work};
 use crate::peak::Peaks;
 use crate::record::CaseRows;
+use crate::tune::{Trial, TrialFailure};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -80,6 +81,21 @@ impl WorkerProcess {
             other => Err(Cause::Protocol(format!("{} instead of the device's limits", other.name()))),
         })?;
         Ok((peaks.map(|peaks| *peaks), work))
+    }
+
+    /// Tries a candidate of tuning; nanoseconds of its sample, or why there are none.
+    ///
+    /// # Errors
+    /// As [`WorkerProcess::run`].
+    pub fn try_out(&mut self, trial: &Trial, timeout: Duration) -> Result<Result<f64, TrialFailure>, Death> {
+        let outcome = self.ask(&Order::Trial(Box::new(trial.clone())), timeout, &mut |_| (), |reply| match reply {
+            Reply::Trial(outcome) => Ok(outcome),
+            other => Err(Cause::Protocol(format!("{} instead of a trial's outcome", other.name()))),
+        })?;
+        if matches!(&outcome, Err(failure) if failure.device_lost) {
+            self.link.leave();
+        }
+        Ok(outcome)
     }
 
     /// Gives an order and waits for the reply that `take` is content with.
