@@ -1,5 +1,6 @@
 //! `convledger peak`: the device's own limits, measured with kernels of ours.
 
+use super::run::duration;
 use super::table::{lines, table};
 use super::{Outcome, print};
 use crate::device::{Clock, ClockFacts, Gpu, Identity, choose};
@@ -8,14 +9,15 @@ use crate::units::{Bytes, Nanoseconds};
 use serde::Serialize;
 use std::time::Duration;
 
-/// Long enough for the best of many samples: nobody waits for a case behind it.
-const BUDGET: Duration = Duration::from_secs(5);
-
 #[derive(clap::Args)]
 pub(super) struct Args {
     /// Adapter by number or part of its name, as `convledger devices` lists them
     #[arg(long, value_name = "N|NAME")]
     device: Option<String>,
+
+    /// Time for samples, such as 20s; the longer, the surer that nothing passes what is found
+    #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true, default_value = "5s")]
+    time_budget: Duration,
 
     /// How the limits are printed
     #[arg(long, value_name = "FORMAT", default_value = "table")]
@@ -40,7 +42,7 @@ struct Report<'a> {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let gpu = choose(args.device.as_deref()).and_then(Gpu::open)?;
-    let peaks = measure(&gpu, BUDGET)?;
+    let peaks = measure(&gpu, args.time_budget)?;
     let report = Report { device: &gpu.identity, clock: gpu.clock(), peaks: &peaks };
     print(&match args.format {
         Format::Json => serde_json::to_string_pretty(&report)? + "\n",

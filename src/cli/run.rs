@@ -114,7 +114,7 @@ impl Args {
 }
 
 /// A duration as people write it: `90s`, `5m`, `1h 30m`, `500ms`.
-fn duration(text: &str) -> Result<Duration, String> {
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
     let explain = |why: String| format!("{why}; write a duration such as 90s, 5m or 500ms");
     let signed: jiff::SignedDuration = text.parse().map_err(|_| explain(format!("'{text}' is not a duration")))?;
     Duration::try_from(signed).map_err(|_| explain(format!("'{text}' is negative")))
@@ -165,11 +165,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
         None => Files::create(|hello| begin(args, &settings, hello)),
     };
     let job = Job { suites: &suites, algorithms: ALGORITHMS, settings: &settings, worker: &worker };
-    let (mut bar, mut plain) = (Bar::default(), Lines::default());
+    let (mut bar, mut plain, mut cost) = (Bar::default(), Lines::default(), summary::Cost::default());
     let progress: &mut dyn Observer = if std::io::stderr().is_terminal() { &mut bar } else { &mut plain };
-    runner::run(&job, &mut files, &mut [&mut Heading { seed }, &mut tuning, progress, &mut rows])?;
+    runner::run(&job, &mut files, &mut [&mut Heading { seed }, &mut tuning, progress, &mut rows, &mut cost])?;
     let place = files.path().map_or(String::new(), |path| format!("\nEvery case, buffer, stage and sample: {}\n", path.display()));
-    let summary = format!("{}{place}", summary::text(&rows.measurements, &suites));
+    let summary = format!("{}{}{place}", summary::text(&rows.measurements, &suites), cost.text());
     match args.format {
         Format::Table => print(&summary)?,
         Format::Peers => {

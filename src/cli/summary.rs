@@ -2,7 +2,8 @@
 
 use super::table::{lines, table};
 use crate::analysis::{LayerSummary, layers};
-use crate::record::{Cache, Measurement, Status};
+use crate::record::{Cache, Expense, Measurement, Status};
+use crate::runner::{Event, Observer};
 use crate::suite::Suite;
 use crate::units::{Bytes, Nanoseconds};
 use std::collections::BTreeMap;
@@ -58,4 +59,36 @@ fn shortened(name: &str) -> String {
     const MOST: usize = 48;
     let clean: String = name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     if clean.chars().count() <= MOST { clean } else { clean.chars().take(MOST - 1).chain(['…']).collect() }
+}
+
+/// Where the time of a run went, and how much of its shortest sample was the timer.
+#[derive(Default)]
+pub(super) struct Cost(Option<Expense>);
+
+impl Observer for Cost {
+    fn event(&mut self, event: &Event<'_>) {
+        if let Event::Finished { expense, .. } = event {
+            self.0 = Some((*expense).clone());
+        }
+    }
+}
+
+impl Cost {
+    /// A line for the end of a run; nothing for one that ran no case.
+    pub(super) fn text(&self) -> String {
+        let Some(expense) = self.0.as_ref().filter(|expense| expense.shortest_sample_ns.is_some()) else { return String::new() };
+        let share = |seconds: f64| format!("{:.0} %", 100.0 * seconds / expense.wall_s);
+        let others = expense.wall_s - expense.device_s - expense.verification_s - expense.compiler_s;
+        let timer = expense
+            .timer_share
+            .map_or(String::new(), |share| format!("; reading the clock is {:.2} % of the shortest sample", 100.0 * share));
+        format!(
+            "Time {}: device {}, verification {}, compiler {}, the rest {}{timer}\n",
+            Nanoseconds(expense.wall_s * 1e9),
+            share(expense.device_s),
+            share(expense.verification_s),
+            share(expense.compiler_s),
+            share(others.max(0.0)),
+        )
+    }
 }

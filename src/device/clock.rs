@@ -18,7 +18,8 @@ pub(super) const CAPACITY: u32 = 2048;
 const PROBES: usize = 33;
 
 /// What stands in until [`measure`] has run.
-pub(super) const UNMEASURED: ClockFacts = ClockFacts { clock: Clock::Host, resolution_ns: 1.0, dispatch_overhead_ns: 0.0, timer_overhead_ns: None };
+pub(super) const UNMEASURED: ClockFacts =
+    ClockFacts { clock: Clock::Host, resolution_ns: 1.0, dispatch_overhead_ns: 0.0, timer_overhead_ns: None };
 
 /// A query set and the way of its values back to the host.
 pub(super) struct Timestamps {
@@ -81,7 +82,16 @@ pub fn probe_plan(limits: &Limits) -> Result<Plan, Unsupported> {
     };
     let bindings = vec![plan.whole(BufferId(0)).write()];
     let (operations, traffic) = (Ops(0), Bytes(4));
-    plan.steps.push(Step { stage: "probe".into(), kernel, problem: vec![1], bindings, workgroups: [1; 3], operations, traffic });
+    plan.steps.push(Step {
+        stage: "probe".into(),
+        kernel,
+        problem: vec![1],
+        bindings,
+        workgroups: [1; 3],
+        operations,
+        traffic,
+        once: false,
+    });
     plan.finish(limits)
 }
 

@@ -6,6 +6,7 @@ use super::pipeline::Pipeline;
 use super::{Clock, ClockFacts, DeviceError, Gpu};
 use crate::plan::{Binding, BufferId, Plan, Role};
 use crate::units::{Bytes, Nanoseconds};
+use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -21,6 +22,8 @@ pub struct Loaded<'g> {
     /// For each set the buffers in the plan's order; those that exist once are shared.
     sets: Vec<Vec<Rc<Allocation>>>,
     steps: Vec<LoadedStep>,
+    /// Whether the steps that run once have run for the weights there are.
+    prepared: Cell<bool>,
 }
 
 struct LoadedStep {
@@ -28,6 +31,7 @@ struct LoadedStep {
     /// One for each set.
     bind_groups: Vec<wgpu::BindGroup>,
     workgroups: [u32; 3],
+    once: bool,
 }
 
 impl<'g> Loaded<'g> {
@@ -51,7 +55,7 @@ impl<'g> Loaded<'g> {
             }
             all.push(buffers);
         }
-        let mut loaded = Self { gpu, plan, sets: all, steps: Vec::new() };
+        let mut loaded = Self { gpu, plan, sets: all, steps: Vec::new(), prepared: Cell::new(false) };
         loaded.write_uniforms()?;
         loaded.steps = (0..loaded.plan.steps.len()).map(|i| loaded.load_step(i)).collect::<Result<_, _>>()?;
         Ok(loaded)
@@ -122,7 +126,7 @@ impl<'g> Loaded<'g> {
             };
             self.sets.iter().map(bind).collect()
         })?;
-        Ok(LoadedStep { pipeline, bind_groups, workgroups: step.workgroups })
+        Ok(LoadedStep { pipeline, bind_groups, workgroups: step.workgroups, once: step.once })
     }
 
     /// Writes a tensor's values, to all its copies.
@@ -134,6 +138,7 @@ impl<'g> Loaded<'g> {
     /// When `values` are not as many as the buffer has elements.
     pub fn upload(&self, id: BufferId, values: &[f32]) -> Result<(), DeviceError> {
         assert_eq!(values.len() as u64, self.plan.buffer(id).elements, "values for {}", self.plan.buffer(id).name);
+        self.prepared.set(false);
         self.sets.iter().try_for_each(|set| self.write(&set[id.0], bytemuck::cast_slice(values)))
     }
 
@@ -142,6 +147,7 @@ impl<'g> Loaded<'g> {
     /// # Errors
     /// [`DeviceError`] from the device.
     pub fn poison(&self) -> Result<(), DeviceError> {
+        self.prepared.set(false);
         // All bits set is a NaN in every float format.
         let piece = vec![0xFF_u8; usize::try_from(PIECE).unwrap_or(usize::MAX)];
         for (i, buffer) in self.plan.buffers.iter().enumerate() {
@@ -171,7 +177,7 @@ impl<'g> Loaded<'g> {
 
     fn write_piece(&self, allocation: &Allocation, offset: u64, piece: &[u8]) -> Result<(), DeviceError> {
         self.gpu.guarded(&format!("writing {} to the device", Bytes(piece.len() as u64)), || {
-            self.gpu.queue.write_buffer(&allocation.buffer, offset, piece);
+            self.gpu.moving(|| self.gpu.queue.write_buffer(&allocation.buffer, offset, piece));
             self.gpu.queue.submit([]);
         })?;
         self.gpu.wait("writing to the device")
@@ -194,19 +200,32 @@ impl<'g> Loaded<'g> {
                 encoder.copy_buffer_to_buffer(&source.buffer, offset, &readback.buffer, 0, bytes);
                 self.gpu.queue.submit([encoder.finish()]);
             })?;
-            values.extend(bytemuck::pod_collect_to_vec::<u8, f32>(&read_mapped(self.gpu, &readback, bytes)?));
+            let read = read_mapped(self.gpu, &readback, bytes)?;
+            self.gpu.moving(|| values.extend(bytemuck::pod_collect_to_vec::<u8, f32>(&read)));
         }
         values.truncate(usize::try_from(self.plan.buffer(id).elements).unwrap_or(usize::MAX));
         Ok(values)
     }
 
-    /// Runs the plan `executions` times in one submission; gives the time of all of them together.
+    /// Runs the steps whose results are kept between executions, unless they have run since the last upload.
+    fn prepare(&self) -> Result<(), DeviceError> {
+        if !self.prepared.get() && self.steps.iter().any(|step| step.once) {
+            self.submit_passes(self.steps.iter().filter(|step| step.once), None)?;
+            self.gpu.wait("preparing the plan")?;
+        }
+        self.prepared.set(true);
+        Ok(())
+    }
+
+    /// Runs the plan `executions` times in one submission; gives the time of all of them together. Steps that run once run before it and
+    /// do not count.
     ///
     /// On the device's clock it counts from the first dispatch to the last, on the host's from submission to completion.
     ///
     /// # Errors
     /// [`DeviceError::Clock`] when the device's clock shows no time; others from the device.
     pub fn execute(&self, executions: u32, clock: Clock) -> Result<Nanoseconds, DeviceError> {
+        self.prepare()?;
         let timestamps = self.gpu.timestamps.as_ref().filter(|_| clock == Clock::GpuTimestamp);
         let start = self.gpu.guarded("executing the plan", || {
             let mut encoder = self.gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
@@ -214,7 +233,7 @@ impl<'g> Loaded<'g> {
                 let timestamp_writes = timestamps.map(|t| span(&t.queries, 0));
                 let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor { label: None, timestamp_writes });
                 for execution in 0..executions {
-                    for step in &self.steps {
+                    for step in self.steps.iter().filter(|step| !step.once) {
                         self.dispatch(&mut pass, step, execution);
                     }
                 }
@@ -235,7 +254,7 @@ impl<'g> Loaded<'g> {
         }
     }
 
-    /// Runs the plan once with each step timed by itself; nanoseconds in the order of the steps.
+    /// Runs the plan once with each step timed by itself, those that run once included; nanoseconds in the order of the steps.
     ///
     /// # Errors
     /// As [`Loaded::execute`].
@@ -244,7 +263,7 @@ impl<'g> Loaded<'g> {
         let Some(timestamps) = self.gpu.timestamps.as_ref().filter(|_| clock == Clock::GpuTimestamp) else {
             for step in &self.steps {
                 let start = Instant::now();
-                self.submit_passes(std::slice::from_ref(step), None)?;
+                self.submit_passes([step], None)?;
                 self.gpu.wait("executing a step")?;
                 times.push(start.elapsed().as_secs_f64() * 1e9);
             }
@@ -259,7 +278,11 @@ impl<'g> Loaded<'g> {
     }
 
     /// Submits one pass for each step, with a pair of timestamps for each where there is a device clock.
-    fn submit_passes(&self, steps: &[LoadedStep], timestamps: Option<&super::clock::Timestamps>) -> Result<(), DeviceError> {
+    fn submit_passes<'s>(
+        &self,
+        steps: impl IntoIterator<Item = &'s LoadedStep>,
+        timestamps: Option<&super::clock::Timestamps>,
+    ) -> Result<(), DeviceError> {
         self.gpu.guarded("executing steps", || {
             let mut encoder = self.gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
             let mut pairs = 0;
@@ -306,7 +329,8 @@ pub(super) fn read_mapped(gpu: &Gpu, readback: &Allocation, bytes: u64) -> Resul
     gpu.wait("mapping a buffer for reading")?;
     let mapped = receiver.recv().map_err(|error| refused(error.to_string()))?;
     mapped.map_err(|error| refused(error.to_string()))?;
-    let copy = readback.buffer.get_mapped_range(0..bytes).map_err(|error| refused(error.to_string()))?.to_vec();
+    let copy = readback.buffer.get_mapped_range(0..bytes).map(|range| gpu.moving(|| range.to_vec()));
+    let copy = copy.map_err(|error| refused(error.to_string()))?;
     readback.buffer.unmap();
     Ok(copy)
 }

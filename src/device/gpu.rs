@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// What the host waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Spent {
-    /// The device, to finish what it was given.
+    /// The device, to finish what it was given and to take and give bytes.
     pub device: Duration,
     /// The driver, to make pipelines.
     pub compiler: Duration,
@@ -121,12 +121,18 @@ impl Gpu {
         result
     }
 
-    /// Waits until everything submitted has run.
-    pub(super) fn wait(&self, what: &str) -> Result<(), DeviceError> {
+    /// Runs `action` and books its time as the device's: it waits for it, or moves bytes to it or from it.
+    pub(super) fn moving<T>(&self, action: impl FnOnce() -> T) -> T {
         let start = Instant::now();
-        let waited = self.device.poll(wgpu::PollType::wait_indefinitely());
+        let result = action();
         let spent = self.spent.get();
         self.spent.set(Spent { device: spent.device + start.elapsed(), ..spent });
+        result
+    }
+
+    /// Waits until everything submitted has run.
+    pub(super) fn wait(&self, what: &str) -> Result<(), DeviceError> {
+        let waited = self.moving(|| self.device.poll(wgpu::PollType::wait_indefinitely()));
         self.trouble()?;
         waited.map(|_| ()).map_err(|error| DeviceError::Refused { what: what.into(), reason: one_line(&error) })
     }

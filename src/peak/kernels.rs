@@ -56,7 +56,7 @@ pub(super) struct Work {
 }
 
 impl MultiplyAdd {
-    /// The shapes worth trying: enough chains to hide a multiply-add's latency, not more than the registers hold.
+    /// The shapes worth trying, the likeliest first: enough chains to hide a multiply-add's latency, not more than the registers hold.
     pub(super) fn shapes(element: ElementType) -> Vec<Self> {
         let shapes: &[_] = match element {
             ElementType::F16 => &[(2, true, 64), (2, false, 64), (4, true, 256)],
@@ -97,9 +97,9 @@ impl MultiplyAdd {
 }
 
 impl Copy {
-    /// The shapes worth trying, of vectors of four or of single numbers.
+    /// The shapes worth trying, the likeliest first, of vectors of four or of single numbers.
     pub(super) fn shapes(width: u32) -> Vec<Self> {
-        [(1, 256), (4, 64), (4, 256)].map(|(items, workgroup)| Self { width, items, workgroup }).into()
+        [(4, 256), (4, 64), (1, 256)].map(|(items, workgroup)| Self { width, items, workgroup }).into()
     }
 
     /// A copy from a buffer of `bytes` to another, `passes` times over; both powers of two, several passes only where the buffer holds
@@ -120,8 +120,9 @@ impl Copy {
 }
 
 impl WorkgroupRead {
+    /// The shapes worth trying, the likeliest first.
     pub(super) fn shapes() -> Vec<Self> {
-        [64, 256].map(|workgroup| Self { workgroup }).into()
+        [256, 64].map(|workgroup| Self { workgroup }).into()
     }
 
     /// Most rounds whose sums stay exact in f32: no entry is above 15.
@@ -219,6 +220,7 @@ fn finish(
         workgroups: [groups / rows, rows, 1],
         operations,
         traffic,
+        once: false,
     });
     plan.finish(limits)
 }

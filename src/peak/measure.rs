@@ -29,14 +29,20 @@ const MOST_SAMPLES: usize = 50;
 /// Period of the numbers that are copied, a prime, so that no misplaced stretch goes unseen.
 const PERIOD: u16 = 16_381;
 
-/// Measures every limit within about `budget`, compiling and checking not counted.
+/// With less than this, one shape of each kernel has to do, and no copy past what a cache may hold.
+const HURRY: Duration = Duration::from_millis(500);
+
+/// Measures every limit within about `budget`, compiling and checking not counted; with little of it more roughly, which the notes say.
 ///
 /// # Errors
 /// [`PeakError`] when the device fails, or when no shape of a kernel gives the right result.
 pub fn measure(gpu: &Gpu, budget: Duration) -> Result<Peaks, PeakError> {
     let start = Instant::now();
     let mut notes = Vec::new();
-    let bench = Bench { gpu, software: gpu.identity.class == DeviceClass::Software };
+    let bench = Bench { gpu, software: gpu.identity.class == DeviceClass::Software, hurried: budget < HURRY };
+    if bench.hurried {
+        notes.push(format!("measured in {} s for a run in a hurry: one shape of each kernel, a few samples", budget.as_secs_f64()));
+    }
     let arithmetic = |element, share| {
         let (gflops, how) = bench.best(&MultiplyAdd::shapes(element), budget.mul_f64(share))?;
         Ok::<_, PeakError>(ArithmeticRate { gflops, how })
@@ -150,6 +156,7 @@ fn best_of(loaded: &Loaded<'_>, clock: Clock, grain: f64, (least, budget): (usiz
 struct Bench<'g> {
     gpu: &'g Gpu,
     software: bool,
+    hurried: bool,
 }
 
 impl Bench<'_> {
@@ -166,6 +173,7 @@ impl Bench<'_> {
 
     /// Amount per nanosecond of the best shape, and how it was reached. Half the budget goes to finding the shape.
     fn best<K: Counted>(&self, shapes: &[K], budget: Duration) -> Result<(f64, String), PeakError> {
+        let shapes = if self.hurried { &shapes[..1.min(shapes.len())] } else { shapes };
         let trial = budget.mul_f64(0.5 / shapes.len() as f64);
         let mut best: Option<(f64, Loaded<'_>, &K, Work)> = None;
         let mut refused = None;
@@ -219,14 +227,15 @@ impl Bench<'_> {
     /// The best copy from memory, and all copies measured.
     fn copies(&self, budget: Duration, notes: &mut Vec<String>) -> Result<(ByteRate, Vec<ByteRate>), PeakError> {
         let each = budget.mul_f64(1.0 / 20.0);
-        let vector = self.best_copy(4, each)?;
-        let single = self.best_copy(1, each)?;
+        let (vector, single) = (self.best_copy(4, each)?, self.best_copy(1, each)?);
         let mut copies = Vec::new();
-        for bytes in CACHED.into_iter().filter(|&bytes| self.fits(bytes)) {
+        let cached: &[u64] = if self.hurried { &CACHED[3..] } else { &CACHED };
+        for &bytes in cached.iter().filter(|&&bytes| self.fits(bytes)) {
             copies.push(self.copy(&vector, bytes, LEAST_SAMPLES, each)?);
         }
         let mut from_memory = Vec::new();
-        for bytes in [2 * MEMORY.0, MEMORY.0].into_iter().filter(|&bytes| self.fits(bytes)) {
+        let past_caches: &[u64] = if self.hurried { &[] } else { &[2 * MEMORY.0, MEMORY.0] };
+        for &bytes in past_caches.iter().filter(|&&bytes| self.fits(bytes)) {
             for (shape, least) in [(&vector, LEAST_SAMPLES), (&single, TRIAL_SAMPLES)] {
                 from_memory.extend(optional("copy", self.copy(shape, bytes, least, 2 * each), notes)?);
             }
@@ -253,11 +262,15 @@ impl Bench<'_> {
     }
 
     fn best_copy(&self, width: u32, budget: Duration) -> Result<Copy, PeakError> {
+        let shapes = Copy::shapes(width);
+        if let (true, Some(&first)) = (self.hurried, shapes.first()) {
+            return Ok(first);
+        }
         let mut best: Option<(f64, Copy)> = None;
         let trials = if self.software { [SOFTWARE_TRIAL, CACHED[0]] } else { [TRIAL, CACHED[0]] };
         let bytes = trials.into_iter().find(|&bytes| self.fits(bytes)).unwrap_or(CACHED[0]);
         let mut refused = None;
-        for shape in Copy::shapes(width) {
+        for shape in shapes {
             match self.copy(&shape, bytes, TRIAL_SAMPLES, budget / 2) {
                 Ok(copy) if best.is_none_or(|(rate, _)| copy.bytes_per_second > rate) => best = Some((copy.bytes_per_second, shape)),
                 Ok(_) => {}
@@ -308,7 +321,7 @@ impl Bench<'_> {
 }
 
 /// Holds a result against the closed form, to the bit.
-fn compare(kernel: &impl Display, found: &[f32], expected: &[f32]) -> Result<(), PeakError> {
+pub(super) fn compare(kernel: &impl Display, found: &[f32], expected: &[f32]) -> Result<(), PeakError> {
     // As bytes it is one comparison of memory; NaN differs from everything that is expected.
     if bytemuck::cast_slice::<f32, u8>(found) == bytemuck::cast_slice::<f32, u8>(expected) {
         return Ok(());

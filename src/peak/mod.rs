@@ -123,9 +123,9 @@ impl Peaks {
         self.roofline(element, step.traffic, residence).least(step.operations, step.traffic)
     }
 
-    /// The least time of a plan: that of its steps one after the other.
+    /// The least time of an execution of a plan: that of its steps one after the other, without those that run once for all executions.
     pub fn least_of_plan(&self, plan: &Plan, element: ElementType, residence: Residence) -> Nanoseconds {
-        Nanoseconds(plan.steps.iter().map(|step| self.least(step, element, residence).time().0).sum())
+        Nanoseconds(plan.steps.iter().filter(|step| !step.once).map(|step| self.least(step, element, residence).time().0).sum())
     }
 }
 

@@ -49,6 +49,9 @@ fn least_times_of_steps_add_up() {
     assert!((least.0 - (10.0 + 10.0)).abs() < 1e-9, "{least:?}");
     let least = made_up().least_of_plan(&plan, ElementType::F32, Residence::Memory);
     assert!((least.0 - (10.0 + 40.0)).abs() < 1e-9, "{least:?}");
+    plan.steps[0].once = true;
+    let least = made_up().least_of_plan(&plan, ElementType::F32, Residence::Memory);
+    assert!((least.0 - 40.0).abs() < 1e-9, "what runs once is in no execution: {least:?}");
     assert_eq!(made_up().least(&plan.steps[1], ElementType::F32, Residence::Memory).limit(), Limit::Bandwidth);
 }
 
@@ -110,4 +113,16 @@ fn copies_are_laid_out_exactly() {
             }
         }
     }
+}
+
+/// A device that computes something else has no rate.
+#[test]
+fn a_wrong_result_is_named() {
+    use super::measure::compare;
+    let expected = [1.0, 2.0, 3.0];
+    compare(&"kernel", &expected, &expected).expect("equal");
+    let message = |found: &[f32]| compare(&"kernel", found, &expected).expect_err("wrong").to_string();
+    assert_eq!(message(&[1.0, 2.5, 3.0]), "measuring the device's limits: kernel gave 2.5 at 1, must be 2");
+    assert_eq!(message(&[1.0, 2.0, f32::NAN]), "measuring the device's limits: kernel gave NaN at 2, must be 3");
+    assert_eq!(message(&[1.0, 2.0]), "measuring the device's limits: kernel gave NaN at 2, must be 3");
 }

@@ -143,6 +143,41 @@ fn shares_of_the_stages_add_up_to_one() {
     }
 }
 
+/// What the device can do stands in the environment; every case and every stage is held against it.
+#[test]
+fn cases_are_held_against_the_devices_limits() {
+    let peaks = run().environment.peaks.as_ref().expect("measured, since cases ran");
+    assert!(peaks.multiply_add_f32.gflops > 0.0 && peaks.memory_copy.bytes_per_second > 0.0 && peaks.dispatch.ns >= 0.0);
+    for row in measured() {
+        let steps = of(&run().steps, &row.case, |s| &s.case);
+        assert!(steps.iter().all(|step| step.limit.is_some()), "{steps:?}");
+        let share = row.utilisation.expect("a share");
+        // No stage takes less than its arithmetic at the peak, nor can all of them together.
+        let flops: u64 = steps.iter().filter(|step| step.time_share.is_some()).map(|step| step.flops).sum();
+        let least = flops as f64 / peaks.gflops(row.case.dtype()) / row.time_median_ns.expect("a median");
+        assert!(share >= least * (1.0 - 1e-9) && share > 0.0, "{share} < {least}");
+        assert_eq!(row.noise.contains("utilisation_above_1="), share > 1.0, "{share} {}", row.noise);
+    }
+    assert!(run().measurements.iter().filter(|row| row.status != Status::Ok).all(|row| row.utilisation.is_none()));
+}
+
+#[test]
+fn the_time_is_accounted_for() {
+    let environment = &run().environment;
+    let expense = environment.expense.as_ref().expect("the run has ended");
+    let spent = expense.device_s + expense.compiler_s + expense.verification_s;
+    assert!(expense.device_s > 0.0 && expense.verification_s > 0.0 && spent <= expense.wall_s, "{expense:?}");
+    let executions = |row: &Measurement| row.executions_per_sample.expect("executions") as f64;
+    let shortest = measured().map(|row| row.time_min_ns.expect("a time") * executions(row)).fold(f64::INFINITY, f64::min);
+    assert_eq!(expense.shortest_sample_ns, Some(shortest));
+    let timer = environment.clock.timer_overhead_ns.expect("measured");
+    assert_eq!(expense.timer_share, Some(timer / shortest));
+    for row in measured() {
+        let share = timer / (row.time_min_ns.expect("a time") * executions(row));
+        assert_eq!(row.noise.contains("timer_overhead="), share > 0.01, "{share} {}", row.noise);
+    }
+}
+
 #[test]
 fn every_result_was_verified() {
     for row in measured() {

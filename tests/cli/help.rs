@@ -28,6 +28,8 @@ fn help_of_the_program() {
       peers       Set runs beside the times of other programs on the same layers
       inspect     Compile each kernel and tell what the driver's compiler made of it: registers, spills,
                   occupancy, the hot loop
+      peak        Measure the device's own limits: multiply-adds, copies, workgroup memory, an empty
+                  dispatch, the clock
       help        Print this message or the help of the given subcommand(s)
 
     Options:

@@ -12,6 +12,7 @@ mod input;
 mod inspect;
 mod ledger;
 mod models;
+mod peak;
 mod peers;
 mod resume;
 mod run;

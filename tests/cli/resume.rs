@@ -57,7 +57,12 @@ fn a_run_cut_off_within_its_lines_is_completed() {
     assert_eq!(after.measurements[..2], before.measurements[..2], "not run again");
     assert_eq!(after.measurements[2].case, before.measurements[2].case);
     assert_eq!((after.ledger.len(), after.steps.len()), (before.ledger.len(), before.steps.len()));
-    assert!(ended.stderr.contains("resumed; cases recorded already: 2\n[1/1] "), "{}", ended.stderr);
+    assert!(ended.stderr.contains("resumed; cases recorded already: 2\nlimits   "), "{}", ended.stderr);
+    assert!(ended.stderr.contains(" from memory, as measured\n[1/1] "), "{}", ended.stderr);
+    let (first, both) = (&before.environment, &after.environment);
+    assert!(first.peaks.is_some() && first.peaks == both.peaks, "the device's limits are measured once");
+    let wall = |environment: &convledger::record::Environment| environment.expense.as_ref().expect("an expense").wall_s;
+    assert!(wall(both) > wall(first), "the time of both parts");
 }
 
 #[test]
