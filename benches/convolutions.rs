@@ -9,6 +9,7 @@ use convledger::algorithm::ALGORITHMS;
 use convledger::device::{Adapter, Gpu, choose};
 use convledger::measure::{Measured, Sampler};
 use convledger::plan::TuningFile;
+use convledger::peak::Peaks;
 use convledger::record::{self, Cache, CaseRows, Environment, RunDirectory, Status, default_directory};
 use convledger::runner::{DeviceExecutor, Execute, Hello, Planned, Prediction, Request, Selection, schedule};
 use convledger::stats::Decision;
@@ -24,6 +25,8 @@ const SEED: u64 = 1;
 const SAMPLES: usize = 10;
 /// What timing the stages may take of a fifth of this.
 const STAGE_BUDGET: Duration = Duration::from_millis(500);
+/// What measuring the device's own limits may take of samples.
+const LIMITS_BUDGET: Duration = Duration::from_secs(1);
 
 /// Nanoseconds of the device's clock.
 struct DeviceTime;
@@ -148,7 +151,7 @@ fn bench_case(group: &mut BenchmarkGroup<DeviceTime>, executor: &mut DeviceExecu
 }
 
 /// Begins the files of this run once there is something to write.
-fn begin(hello: &Hello) -> RunDirectory {
+fn begin(hello: &Hello, peaks: Option<&Peaks>) -> RunDirectory {
     let settings = record::Settings { time_budget_s: None, timeout_s: None, workspace_limit_bytes: None, caches: vec![Cache::Hot] };
     let Hello { identity, limits, features, clock, notes } = hello.clone();
     let mut environment = Environment::gather(identity, limits, features, clock, SEED, settings);
@@ -178,6 +181,9 @@ fn main() {
     let mut executor = DeviceExecutor::new(gpu);
     let hello = executor.hello();
     let testing = std::env::args().any(|argument| argument == "--test" || argument == "--list");
+
+    // The rows' utilisation is against these; without them it stays empty.
+    let peaks = if testing { None } else { executor.measure_limits(LIMITS_BUDGET).map_err(|error| eprintln!("{error}")).ok() };
 
     let planned = schedule(&Request {
         suites: std::slice::from_ref(&suite),
@@ -212,7 +218,7 @@ fn main() {
                 wrong += 1;
             }
             if !testing {
-                let directory = directory.get_or_insert_with(|| begin(&hello));
+                let directory = directory.get_or_insert_with(|| begin(&hello, peaks.as_ref()));
                 directory.append(&rows).unwrap_or_else(|error| fail(&error.to_string()));
             }
         }

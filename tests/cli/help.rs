@@ -56,7 +56,7 @@ fn help_of_the_program() {
 /// Each command's help says what it is for and names its options.
 #[test]
 fn help_of_each_command() {
-    let commands: [(&str, &[&str]); 7] = [
+    let commands: [(&str, &[&str]); 8] = [
         (
             "run",
             &[
@@ -82,6 +82,7 @@ fn help_of_each_command() {
             ],
         ),
         ("devices", &["--features"]),
+        ("peak", &["own limits", "--device", "--time-budget <DURATION>", "[default: 5s]", "--format <FORMAT>"]),
         ("algorithms", &["workspace formulas"]),
         ("ledger", &["needs no GPU", "--format <FORMAT>", "The columns of measurements.csv", "resnet50"]),
         ("peers", &["--against <FILE.csv>", "--of <PASS>", "[default: best]", "--peak"]),
