@@ -64,7 +64,7 @@ impl<'g> Prepared<'g> {
         let rule = StoppingRule { relative_half_width: PRECISION, min_samples: MIN_SAMPLES, max_samples: MAX_SAMPLES, budget };
         // A sample so long that neither the clock's grain nor what reading it takes is more than a hundredth of it.
         let facts = self.loaded.clock();
-        let grain = facts.timer_overhead_ns.unwrap_or(0.0).max(facts.resolution_ns);
+        let grain = (TIMER_HEADROOM * facts.timer_overhead_ns.unwrap_or(0.0)).max(facts.resolution_ns);
         let session = Session { resolution: Nanoseconds(grain), rule };
         match session.run(self) {
             Err(DeviceError::Clock { .. }) => {
@@ -163,6 +163,9 @@ fn hold_against(peaks: &Peaks, plan: &Plan, rows: &mut CaseRows) {
         note(&mut row.noise, &format!("utilisation_above_1={share:.2}"));
     }
 }
+
+/// Samples are this much longer than reading the time asks for, since the shortest of them may be shorter than those of the warm-up.
+const TIMER_HEADROOM: f64 = 2.0;
 
 /// Most of a sample that reading the time may make up without a word.
 const TIMER_SHARE: f64 = 0.01;
