@@ -1,51 +1,79 @@
-// Winograd input transform V = Bᵀ·d·B, one invocation per input channel and α×α tile.
+// Winograd input transform V = Bᵀ·d·B, one invocation per input channel and `each` α×α tiles.
 //
 // Stage `input_transform`. Tiles overlap by two and are counted over rows, columns and images; `tile0` is the first of this
-// chunk within the images bound. Writes `tiles` laid out as α² matrices of C rows by the chunk's tiles.
+// chunk within the images bound. Writes `tiles` laid out as α² matrices of C rows by the chunk's tiles. A dilated convolution is as many
+// interleaved plain ones as the dilation has phases: its tiles step by the dilation.
 //% include "common/problem.wgsl"
-//% from "common/winograd.wgsl" import combine
+//% from "common/winograd.wgsl" import combine, origin, next
 @group(0) @binding(1) var<storage, read> input: array<${element}>;
+//% if each == 4
+@group(0) @binding(2) var<storage, read_write> tiles: array<vec4<f32>>;
+//% else
 @group(0) @binding(2) var<storage, read_write> tiles: array<f32>;
+//% endif
 
 override workgroup_x: u32;
 //% include "common/linear.wgsl"
+//% set alpha = bt | length
 
-// The element of a channel plane, or zero in the padding: coordinates there wrap below zero and compare as too large.
-fn load(plane: u32, h: u32, w: u32) -> f32 {
-    if h < problem.h && w < problem.w {
-        return f32(input[plane + h * problem.w + w]);
-    }
-    return 0.0;
+// A transform's α rows of a tile, point by point.
+struct Transformed {
+//% for a in range(alpha * alpha)
+    v${a}: f32,
+//% endfor
+}
+
+fn transform(plane: u32, first_h: u32, first_w: u32) -> Transformed {
+    // A coordinate in the padding wraps below zero and so compares as too large; what it stands for reads the plane's first element and
+    // drops it, which is cheaper than a branch.
+//% for i in range(alpha)
+    let h${i} = first_h + ${i}u * problem.dilation_h;
+    let w${i} = first_w + ${i}u * problem.dilation_w;
+    let in_h${i} = h${i} < problem.h;
+    let in_w${i} = w${i} < problem.w;
+    let row${i} = plane + h${i} * problem.w;
+//% endfor
+//% for i in range(alpha)
+//% for j in range(alpha)
+    let d${i}_${j} = select(0.0, f32(input[select(plane, row${i} + w${j}, in_h${i} & in_w${j})]), in_h${i} & in_w${j});
+//% endfor
+//% endfor
+//% for a in range(alpha)
+//% for j in range(alpha)
+    let t${a}_${j} = ${combine(bt[a], "d", "_" ~ j)};
+//% endfor
+//% endfor
+    return Transformed(
+//% for a in range(alpha)
+//% for b in range(alpha)
+        ${combine(bt[b], "t" ~ a ~ "_", "")},
+//% endfor
+//% endfor
+    );
 }
 
 @compute @workgroup_size(workgroup_x)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
     let index = linear_invocation(group, lane);
-    if index >= problem.c * problem.tiles {
+    let across = problem.tiles / ${each}u;
+    if index >= problem.c * across {
         return;
     }
-    let tile = problem.tile0 + index % problem.tiles;
-    let channel = index / problem.tiles;
-    let image = tile / problem.tiles_image;
-    let within = tile % problem.tiles_image;
-    let h0 = (within / problem.tiles_w) * ${m}u - problem.pad_h;
-    let w0 = (within % problem.tiles_w) * ${m}u - problem.pad_w;
-    let plane = problem.input_skip + (image * problem.c + channel) * problem.h * problem.w;
-
-//% for i in range(bt | length)
-//% for j in range(bt | length)
-    let d${i}_${j} = load(plane, h0 + ${i}u, w0 + ${j}u);
+    let channel = index / across;
+    ${origin("problem.tile0 + index % across * " ~ each ~ "u", m)}
+//% for e in range(each)
+    let x${e} = transform(
+        problem.input_skip + (image * problem.c + channel) * problem.h * problem.w, p0 - problem.pad_h, q0 - problem.pad_w);
+//% if not loop.last
+    ${next(m)}
+//% endif
 //% endfor
-//% endfor
-//% for a in range(bt | length)
-//% for j in range(bt | length)
-    let t${a}_${j} = ${combine(bt[a], "d", "_" ~ j)};
-//% endfor
-//% endfor
-    let stride = problem.c * problem.tiles;
-//% for a in range(bt | length)
-//% for b in range(bt | length)
-    tiles[${a * (bt | length) + b}u * stride + index] = ${combine(bt[b], "t" ~ a ~ "_", "")};
-//% endfor
+    let stride = problem.c * across;
+//% for a in range(alpha * alpha)
+//% if each == 4
+    tiles[${a}u * stride + index] = vec4<f32>(x0.v${a}, x1.v${a}, x2.v${a}, x3.v${a});
+//% else
+    tiles[${a}u * stride + index] = x0.v${a};
+//% endif
 //% endfor
 }

@@ -1,45 +1,75 @@
-// Winograd output transform Y = Aᵀ·M·A, one invocation per output channel and tile.
+// Winograd output transform Y = Aᵀ·M·A, one invocation per output channel and `each` tiles.
 //
 // Stage `output_transform`. Reads `products` laid out as α² matrices of K rows by the chunk's tiles; writes m×m outputs, of
-// which those past the edge of the map are left out.
+// which those past the edge of the map are left out. With `whole` every tile's rows lie within the map and four outputs are written at once.
 //% include "common/problem.wgsl"
-//% from "common/winograd.wgsl" import combine
+//% from "common/winograd.wgsl" import combine, origin, next
+//% if each == 4
+@group(0) @binding(1) var<storage, read> products: array<vec4<f32>>;
+//% else
 @group(0) @binding(1) var<storage, read> products: array<f32>;
+//% endif
+//% if whole
+@group(0) @binding(2) var<storage, read_write> output: array<vec4<${element}>>;
+//% else
 @group(0) @binding(2) var<storage, read_write> output: array<${element}>;
+//% endif
 
 override workgroup_x: u32;
 //% include "common/linear.wgsl"
+//% set alpha = at[0] | length
 
 @compute @workgroup_size(workgroup_x)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
     let index = linear_invocation(group, lane);
-    let stride = problem.k * problem.tiles;
+    let across = problem.tiles / ${each}u;
+    let stride = problem.k * across;
     if index >= stride {
         return;
     }
-    let tile = problem.tile0 + index % problem.tiles;
-    let channel = index / problem.tiles;
-    let image = tile / problem.tiles_image;
-    let within = tile % problem.tiles_image;
-    let p0 = (within / problem.tiles_w) * ${m}u;
-    let q0 = (within % problem.tiles_w) * ${m}u;
-
-//% for i in range(at[0] | length)
-//% for j in range(at[0] | length)
-    let m${i}_${j} = products[${i * (at[0] | length) + j}u * stride + index];
+    let channel = index / across;
+//% for i in range(alpha)
+//% for j in range(alpha)
+    let m${i}_${j} = products[${i * alpha + j}u * stride + index];
 //% endfor
 //% endfor
 //% for a in range(m)
-//% for j in range(at[0] | length)
+//% for j in range(alpha)
     let t${a}_${j} = ${combine(at[a], "m", "_" ~ j)};
 //% endfor
 //% endfor
-    let plane = problem.output_skip + (image * problem.k + channel) * problem.p * problem.q;
 //% for a in range(m)
 //% for b in range(m)
-    if p0 + ${a}u < problem.p && q0 + ${b}u < problem.q {
-        output[plane + (p0 + ${a}u) * problem.q + q0 + ${b}u] = ${element}(${combine(at[b], "t" ~ a ~ "_", "")});
-    }
+    let y${a}_${b} = ${combine(at[b], "t" ~ a ~ "_", "")};
 //% endfor
+//% endfor
+    ${origin("problem.tile0 + index % across * " ~ each ~ "u", m)}
+//% for e in range(each)
+//% set part = "[" ~ e ~ "]" if each == 4 else ""
+    {
+        let plane = problem.output_skip + (image * problem.k + channel) * problem.p * problem.q;
+//% for a in range(m)
+        {
+            let p = p0 + ${a}u * problem.dilation_h;
+            let row = plane + p * problem.q + q0;
+            if p < problem.p {
+//% if whole
+//% for b in range(m // 4)
+                output[row / 4u + ${b}u] = vec4<${element}>(vec4<f32>(y${a}_${4 * b}${part}, y${a}_${4 * b + 1}${part}, y${a}_${4 * b + 2}${part}, y${a}_${4 * b + 3}${part}));
+//% endfor
+//% else
+//% for b in range(m)
+                if q0 + ${b}u * problem.dilation_w < problem.q {
+                    output[row + ${b}u * problem.dilation_w] = ${element}(y${a}_${b}${part});
+                }
+//% endfor
+//% endif
+            }
+        }
+//% endfor
+    }
+//% if not loop.last
+    ${next(m)}
+//% endif
 //% endfor
 }

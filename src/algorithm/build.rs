@@ -14,6 +14,7 @@ pub(super) struct StepBuilder {
     bindings: Vec<Binding>,
     operations: Ops,
     traffic: Bytes,
+    once: bool,
 }
 
 /// A size as the 32-bit number kernels index with.
@@ -40,7 +41,7 @@ impl StepBuilder {
             workgroup_bytes: 0,
             problem_fields: Vec::new(),
         };
-        Self { stage, kernel, problem: Vec::new(), bindings: Vec::new(), operations: Ops(0), traffic: Bytes(0) }
+        Self { stage, kernel, problem: Vec::new(), bindings: Vec::new(), operations: Ops(0), traffic: Bytes(0), once: false }
     }
 
     /// Folds a value into the shader's text.
@@ -91,6 +92,12 @@ impl StepBuilder {
         self
     }
 
+    /// Marks a step whose results are good until the weights change.
+    pub(super) fn once(mut self) -> Self {
+        self.once = true;
+        self
+    }
+
     /// Ends with one invocation for each of `invocations`, in workgroups of `lanes`.
     pub(super) fn linear(mut self, invocations: u64, lanes: u32, limits: &Limits) -> Result<Step, Unsupported> {
         // The kernel's own index is 32 bits wide, and the last workgroup runs past the end.
@@ -112,8 +119,8 @@ impl StepBuilder {
         word(&format!("{}: workgroups", self.stage), x * y)?;
         self = self.problem(&[("groups_x", x)])?;
         let workgroups = [word("workgroups along x", x)?, word("workgroups along y", y)?, 1];
-        let Self { stage, kernel, problem, bindings, operations, traffic } = self;
-        Ok(Step { stage: stage.into(), kernel, problem, bindings, workgroups, operations, traffic })
+        let Self { stage, kernel, problem, bindings, operations, traffic, once } = self;
+        Ok(Step { stage: stage.into(), kernel, problem, bindings, workgroups, operations, traffic, once })
     }
 }
 

@@ -69,7 +69,7 @@ pub trait Algorithm: Sync {
 }
 
 /// Every algorithm, in the order reports list them.
-pub static ALGORITHMS: &[&dyn Algorithm] = &[&Direct, &Im2col, &ImplicitGemm, &Winograd::F2, &Winograd::F4];
+pub static ALGORITHMS: &[&dyn Algorithm] = &[&Direct, &Im2col, &ImplicitGemm, &Winograd::F2, &Winograd::F4, &Winograd::F6];
 
 /// The algorithm of an id.
 pub fn find(id: &str) -> Option<&'static dyn Algorithm> {

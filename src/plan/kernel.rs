@@ -73,6 +73,8 @@ pub struct Step {
     pub operations: Ops,
     /// Least bytes the stage moves: what it reads and writes, once each.
     pub traffic: Bytes,
+    /// Whether what it writes is good until the weights change: it runs before the first execution and not again.
+    pub once: bool,
 }
 
 impl Step {

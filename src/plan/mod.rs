@@ -174,6 +174,16 @@ impl Plan {
         Ok(BufferId(self.buffers.len() - 1))
     }
 
+    /// The same workspace, written once for given weights and kept between executions.
+    ///
+    /// # Errors
+    /// As [`Plan::workspace`].
+    pub fn cached_workspace(&mut self, name: &str, factors: &[u64], element: ElementType) -> Result<BufferId, Unsupported> {
+        let id = self.workspace(name, factors, element)?;
+        self.buffers[id.0].lifetime = Lifetime::Cached;
+        Ok(id)
+    }
+
     /// The buffer of an id of this plan.
     ///
     /// # Panics

@@ -158,6 +158,9 @@ pub struct Measurement {
     pub time_ci95_low_ns: Option<f64>,
     /// Upper end of the 95 % interval of the median.
     pub time_ci95_high_ns: Option<f64>,
+    /// Time of the steps that run once for given weights, such as a filter transform, and are not in the other times; `None` where there
+    /// are none.
+    pub time_preparation_ns: Option<f64>,
     /// What is to be said against the samples: `budget_spent`, `drift=…`, `outliers=…`, `utilisation_above_1=…`; joined by `;`.
     pub noise: String,
     /// `flops` over the median.

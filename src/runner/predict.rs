@@ -96,6 +96,7 @@ impl Prediction {
             time_p95_ns: None,
             time_ci95_low_ns: None,
             time_ci95_high_ns: None,
+            time_preparation_ns: None,
             noise: String::new(),
             effective_gflops: None,
             utilisation: None,

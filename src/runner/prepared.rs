@@ -50,6 +50,8 @@ impl<'g> Prepared<'g> {
         match step_times(&self.loaded, self.clock, budget) {
             Ok(times) => {
                 self.rows.steps = stages(&self.loaded, &times, &self.rows.measurement);
+                let once = || self.loaded.plan().steps.iter().zip(&times).filter(|(step, _)| step.once);
+                self.rows.measurement.time_preparation_ns = once().next().map(|_| once().map(|(_, time)| time).sum());
                 if let Some(peaks) = &self.peaks {
                     hold_against(peaks, self.loaded.plan(), &mut self.rows);
                 }
@@ -116,8 +118,9 @@ fn step_times(loaded: &Loaded, clock: Clock, budget: Duration) -> Result<Vec<f64
 /// A row for each stage, in the order they first run.
 fn stages(loaded: &Loaded, times: &[f64], row: &Measurement) -> Vec<StepRow> {
     let mut stages: Vec<StepRow> = Vec::new();
-    let total: f64 = times.iter().sum();
-    for (index, step) in loaded.plan().steps.iter().enumerate() {
+    let steps = &loaded.plan().steps;
+    let total: f64 = times.iter().zip(steps).filter(|(_, step)| !step.once).map(|(time, _)| time).sum();
+    for (index, step) in steps.iter().enumerate() {
         let at = stages.iter().position(|s| s.stage == step.stage).unwrap_or_else(|| {
             stages.push(StepRow {
                 case: row.case.clone(),
@@ -139,7 +142,8 @@ fn stages(loaded: &Loaded, times: &[f64], row: &Measurement) -> Vec<StepRow> {
         stage.bytes += step.traffic.0;
         if let Some(time) = times.get(index) {
             let sum = stage.time_median_ns.unwrap_or(0.0) + time;
-            (stage.time_median_ns, stage.time_share) = (Some(sum), Some(sum / total));
+            // What runs once has no share of an execution.
+            (stage.time_median_ns, stage.time_share) = (Some(sum), (!step.once).then(|| sum / total));
         }
     }
     stages

@@ -67,6 +67,7 @@ impl Algorithm for Direct {
             workgroups: [1, 1, 1],
             operations: Ops(1),
             traffic: Bytes(1),
+            once: false,
         });
         plan.finish(limits)
     }

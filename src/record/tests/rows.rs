@@ -91,6 +91,7 @@ fn measurement(case: CaseKey, f: [Option<f64>; 11], u: [Option<u64>; 12], [tunin
         time_p95_ns: f[4],
         time_ci95_low_ns: f[5],
         time_ci95_high_ns: f[6],
+        time_preparation_ns: f[5],
         noise,
         effective_gflops: f[7],
         utilisation: None,

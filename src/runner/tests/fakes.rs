@@ -32,6 +32,8 @@ fn finish(conv: &Conv, workspace: &[u64], operations: u64, limits: &Limits) -> R
             element: ElementType::F32,
             constants: BTreeMap::new(),
             overrides: BTreeMap::new(),
+            folded: BTreeMap::new(),
+            tile: None,
             workgroup: [1, 1, 1],
             workgroup_bytes: 0,
             problem_fields: vec!["n".into()],
@@ -41,6 +43,7 @@ fn finish(conv: &Conv, workspace: &[u64], operations: u64, limits: &Limits) -> R
         workgroups: [1, 1, 1],
         operations: Ops(operations),
         traffic: Bytes(0),
+        once: false,
     });
     plan.tuning = "tile=1".into();
     plan.finish(limits)

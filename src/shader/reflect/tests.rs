@@ -34,6 +34,8 @@ fn step() -> Step {
         element: ElementType::F32,
         constants: BTreeMap::new(),
         overrides: BTreeMap::from([("depth".into(), 3)]),
+        folded: BTreeMap::new(),
+        tile: None,
         workgroup: [8, 4, 1],
         workgroup_bytes: 16 * 2 * 8 * 3 + 16,
         problem_fields: vec!["count".into()],
@@ -47,6 +49,7 @@ fn step() -> Step {
         workgroups: [1; 3],
         operations: Ops(0),
         traffic: Bytes(0),
+        once: false,
     }
 }
 
