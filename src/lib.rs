@@ -18,6 +18,7 @@
 //! stats      quantiles, intervals, outliers, stopping rule
 //! measure    one session: warm up, sample, stop
 //! peak       the device's own limits, the roofline
+//! cost       what a plan would take; the automatic choice
 //! tune       the fastest choices on a device: search, trials, tuning file
 //! record     the files of a run
 //! runner     schedule, worker process, resume, observers
@@ -29,6 +30,7 @@ pub mod algorithm;
 pub mod analysis;
 pub mod cli;
 pub mod conv;
+pub mod cost;
 pub mod device;
 pub mod inspect;
 pub mod ledger;

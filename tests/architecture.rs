@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// The modules from the top down, as in the documentation of `src/lib.rs`: each may use itself and those before it.
-const LAYERS: [&str; 19] = [
+const LAYERS: [&str; 20] = [
     "units",
     "conv",
     "suite",
@@ -23,6 +23,7 @@ const LAYERS: [&str; 19] = [
     "stats",
     "measure",
     "peak",
+    "cost",
     "tune",
     "record",
     "runner",

@@ -1,5 +1,6 @@
 //! Answers computed from records alone.
 
+pub mod auto;
 mod layers;
 pub mod peers;
 

@@ -2,16 +2,24 @@
 //! with `NumPy` or `PyTorch`.
 
 use super::tuning::TuningArgument;
-use super::{Outcome, note};
+use super::{Outcome, auto, note};
 use crate::algorithm::{ALGORITHMS, Variant, add_bias, find};
 use crate::conv::Conv;
+use crate::cost::{Model, choose};
 use crate::device::{Clock, Gpu, Loaded};
+use crate::ledger::Ledger;
+use crate::peak;
 use crate::plan::{BufferId, Limits, Plan, Role};
+use crate::units::Bytes;
 use anyhow::{Context, anyhow, bail};
 use npyz::{DType, NpyFile, Order, TypeChar, WriterBuilder};
 use std::fs::{self, File};
 use std::io::{BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long the device's limits are measured for a choice.
+const PEAK_BUDGET: Duration = Duration::from_millis(500);
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -19,9 +27,17 @@ pub(super) struct Args {
     #[arg(value_name = "CONV")]
     conv: String,
 
-    /// Algorithm, with its variant where it has one: direct, im2col:strip=8
+    /// Algorithm, with its variant where it has one: direct, im2col:strip=8; `auto` takes the one that a cost model takes for the fastest
     #[arg(long, value_name = "ID[:VARIANT]")]
     algorithm: String,
+
+    /// What kernels reach of a device's limits, for --algorithm auto, as `convledger auto --fit` prints it; without it what is built in
+    #[arg(long, value_name = "FILE.toml")]
+    costs: Option<PathBuf>,
+
+    /// The most workspace the algorithm may take, such as 256MiB
+    #[arg(long, value_name = "BYTES", allow_hyphen_values = true)]
+    workspace_limit: Option<Bytes>,
 
     /// Input, N,C,[D,]H,W; a C-order float32 array
     #[arg(long, value_name = "x.npy")]
@@ -49,8 +65,14 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let conv: Conv = args.conv.parse()?;
+    let automatic = args.algorithm == "auto";
+    let costs = auto::costs(args.costs.as_ref())?;
     // Whatever no device could do is told before anything is read.
-    plan(&conv, &args.algorithm, &Limits::UNLIMITED)?;
+    if automatic {
+        choose(&conv, ALGORITHMS, &Limits::UNLIMITED, args.workspace_limit, &Model::new(&costs, Limits::UNLIMITED.class, None))?;
+    } else {
+        plan(&conv, &args.algorithm, &Limits::UNLIMITED)?;
+    }
     args.tuning.read()?;
     let input = read(&args.input, "--input", &conv.input_shape())?;
     let weights = read(&args.weights, "--weights", &conv.weight_shape())?;
@@ -60,7 +82,18 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
         return output.write(&conv.output_shape(), &[]);
     }
     let gpu = Gpu::open(args.tuning.choose(args.device.as_deref())?)?;
-    let (name, mut plan) = plan(&conv, &args.algorithm, &gpu.limits)?;
+    let (name, mut plan) = if automatic {
+        let peaks = peak::measure(&gpu, PEAK_BUDGET)?;
+        let model = Model::new(&costs, gpu.limits.class, Some(&peaks));
+        let choice = choose(&conv, ALGORITHMS, &gpu.limits, args.workspace_limit, &model)?;
+        (choice.variant.qualify(choice.algorithm), choice.plan)
+    } else {
+        plan(&conv, &args.algorithm, &gpu.limits)?
+    };
+    let workspace = plan.bytes(Ledger::Computation);
+    if let Some(limit) = args.workspace_limit.filter(|limit| workspace > *limit) {
+        bail!("{name} needs a workspace of {workspace} > workspace limit {limit}");
+    }
     if bias.is_some() {
         plan = add_bias(plan, &conv, &gpu.limits)?;
     }

@@ -8,6 +8,7 @@ use crate::plan::Limits;
 use crate::record::{Cache, CaseKey, Status, guarded};
 use crate::runner::{Planned, Request, Selection, schedule};
 use crate::units::Grouped;
+use anyhow::bail;
 use serde::Serialize;
 
 #[derive(clap::Args)]
@@ -57,6 +58,9 @@ struct Row {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let selection = Selection::parse(&args.algorithm, ALGORITHMS)?;
+    if selection.is_auto() {
+        bail!("--algorithm auto goes by the limits of a device, which this command needs none of: run or exec choose");
+    }
     let suites = args.problems.read(None)?;
     let planned = schedule(&Request {
         suites: &suites,

@@ -3,6 +3,7 @@
 //! Exit codes: 0 good, 1 a case failed or a check fell short, 2 a usage or environment error.
 
 mod algorithms;
+mod auto;
 mod devices;
 mod exec;
 mod inspect;
@@ -74,6 +75,8 @@ enum Command {
     Inspect(inspect::Args),
     /// Measure the device's own limits: multiply-adds, copies, workgroup memory, an empty dispatch, the clock
     Peak(peak::Args),
+    /// Tell how good the automatic choice of an algorithm would have been in runs that measured them all
+    Auto(auto::Args),
     /// Find the fastest tiles on a device and write them to a file for --tuning
     Tune(tune::Args),
     /// Take cases from standard input, as `run` starts it
@@ -101,6 +104,7 @@ pub fn main() -> ExitCode {
         Some(Command::Peers(args)) => peers::run(&args),
         Some(Command::Inspect(args)) => inspect::run(&args),
         Some(Command::Peak(args)) => peak::run(&args),
+        Some(Command::Auto(args)) => auto::run(&args),
         Some(Command::Tune(args)) => tune::run(&args),
         Some(Command::Worker(args)) => worker::run(&args),
     };

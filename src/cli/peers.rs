@@ -56,6 +56,7 @@ fn rate(text: &str) -> Result<f64, String> {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let theirs = args.against.iter().map(|path| read_rows(path)).collect::<Result<Vec<_>, _>>()?;
     let runs = args.runs.iter().map(|path| Run::read(path)).collect::<Result<Vec<_>, _>>()?;
     let (mut rows, measured) = rows_of_runs(&runs)?;
     if rows.is_empty() {
@@ -63,10 +64,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
         bail!("{first}: no measured case that compares: peers' rows are of 2-D convolutions with hot caches");
     }
     let ours = rows.len();
-    for path in &args.against {
-        // Should a file hold rows of this program, the runs are the better source.
-        rows.extend(read_rows(path)?.into_iter().filter(|row| row.ours().is_none()));
-    }
+    // Should a file hold rows of this program, the runs are the better source.
+    rows.extend(theirs.into_iter().flatten().filter(|row| row.ours().is_none()));
     let (here, others) = rows.split_at(ours);
     caution(here, others);
     let statistic = match args.of {

@@ -3,8 +3,11 @@
 use super::problems::Problems;
 use super::progress::{Bar, Heading, Lines};
 use super::tuning::{TuningArgument, TuningNote};
-use super::{Outcome, note, peers, print, summary};
+use super::{Outcome, auto, note, peers, print, summary};
 use crate::algorithm::ALGORITHMS;
+use crate::analysis::auto::picks;
+use crate::cost::Model;
+use crate::peak::Peaks;
 use crate::record::{self, Cache, Environment, Measurement, RunDirectory, default_directory};
 use crate::runner::{self, Event, Files, Hello, Job, Observer, Selection};
 use crate::units::Bytes;
@@ -23,9 +26,14 @@ pub(super) struct Args {
     #[command(flatten)]
     problems: Problems,
 
-    /// Only algorithms whose id, or id:variant, matches; may be given several times ('winograd*', 'im2col:batch', '!direct')
+    /// Only algorithms whose id, or id:variant, matches; may be given several times ('winograd*', 'im2col:batch', '!direct'); `auto` is
+    /// the one case of each layer that a cost model takes for the fastest
     #[arg(long, value_name = "GLOB")]
     algorithm: Vec<String>,
+
+    /// What kernels reach of a device's limits, for --algorithm auto, as `convledger auto --fit` prints it; without it what is built in
+    #[arg(long, value_name = "FILE.toml")]
+    costs: Option<PathBuf>,
 
     /// Leave out variants that need more workspace, such as 256MiB
     #[arg(long, value_name = "BYTES", allow_hyphen_values = true)]
@@ -143,6 +151,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
         workspace_limit: args.workspace_limit,
         time_budget: args.time_budget,
         timeout: args.timeout,
+        costs: auto::costs(args.costs.as_ref())?,
         ..runner::Settings::default()
     };
     let mut tuning = TuningNote { path: args.tuning.path(), file: args.tuning.read()? };
@@ -169,12 +178,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let progress: &mut dyn Observer = if std::io::stderr().is_terminal() { &mut bar } else { &mut plain };
     runner::run(&job, &mut files, &mut [&mut Heading { seed }, &mut tuning, progress, &mut rows, &mut cost])?;
     let place = files.path().map_or(String::new(), |path| format!("\nEvery case, buffer, stage and sample: {}\n", path.display()));
-    let summary = format!("{}{}{place}", summary::text(&rows.measurements, &suites), cost.text());
+    let summary = format!("{}{}{}{place}", summary::text(&rows.measurements, &suites), rows.choice(&settings), cost.text());
     match args.format {
         Format::Table => print(&summary)?,
         Format::Peers => {
             note(summary.trim_end());
-            print(&peers::rows(&rows.measurements, &rows.device)?)?;
+            print(&peers::rows(&rows.measurements, rows.hello.as_ref().map_or("", |hello| &hello.identity.name))?)?;
         }
     }
     // A resumed run has failed where its earlier part did: those cases keep their rows.
@@ -205,14 +214,27 @@ fn begin(args: &Args, settings: &runner::Settings, hello: &Hello) -> (PathBuf, E
 #[derive(Default)]
 struct Rows {
     measurements: Vec<Measurement>,
-    /// Name of the device.
-    device: String,
+    /// The device.
+    hello: Option<Hello>,
+    /// Its limits, once they are measured.
+    peaks: Option<Peaks>,
+}
+
+impl Rows {
+    /// How good the automatic choice would have been, where there was a choice.
+    fn choice(&self, settings: &runner::Settings) -> String {
+        let (Some(hello), Some(peaks), false) = (&self.hello, &self.peaks, settings.selection.is_auto()) else { return String::new() };
+        let model = Model::new(&settings.costs, hello.limits.class, Some(peaks));
+        let picks = picks(&self.measurements, &hello.limits, settings.workspace_limit, &model);
+        if picks.is_empty() { String::new() } else { auto::verdict(&picks) + "\n" }
+    }
 }
 
 impl Observer for Rows {
     fn event(&mut self, event: &Event<'_>) {
         match event {
-            Event::Started { hello, .. } => self.device.clone_from(&hello.identity.name),
+            Event::Started { hello, .. } => self.hello = Some((*hello).clone()),
+            Event::Limits { peaks: Ok(peaks) } => self.peaks = Some((*peaks).clone()),
             Event::CaseEnded { rows, .. } => self.measurements.push(rows.measurement.clone()),
             _ => {}
         }

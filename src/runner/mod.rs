@@ -9,6 +9,7 @@
 //! is kept while healthy. One that dies costs the case in flight its numbers; the case gets a row that says how it died, and
 //! the next one runs in a fresh worker.
 
+mod auto;
 mod budget;
 mod error;
 mod executor;

@@ -1,5 +1,6 @@
 //! A run from the first worker to the last row.
 
+use super::auto::narrow;
 use super::budget::Budget;
 use super::error::same_device;
 use super::observer::{Counts, Event, Observer};
@@ -8,6 +9,7 @@ use super::protocol::{Hello, Phase, Task, Work};
 use super::schedule::{Planned, Request, schedule};
 use super::{Prediction, RunnerError, Selection, SinkError};
 use crate::algorithm::Algorithm;
+use crate::cost::{Costs, Model};
 use crate::peak::Peaks;
 use crate::record::{Cache, CaseKey, CaseRows, Expense, Status};
 use crate::suite::Suite;
@@ -41,6 +43,8 @@ pub struct Settings {
     pub timeout: Duration,
     /// The most a worker may take to open its device.
     pub start_timeout: Duration,
+    /// What kernels reach of the device's limits: what the automatic choice goes by.
+    pub costs: Costs,
     /// About how long the device's own limits are measured; none leaves them, and with them every utilisation, unmeasured.
     pub peak_budget: Option<Duration>,
 }
@@ -56,6 +60,7 @@ impl Default for Settings {
             case_budget: Duration::from_secs(1),
             timeout: Duration::from_mins(5),
             start_timeout: Duration::from_mins(1),
+            costs: Costs::builtin().clone(),
             peak_budget: Some(Duration::from_secs(1)),
         }
     }
@@ -123,7 +128,7 @@ pub fn run(job: &Job<'_>, sink: &mut dyn Sink, observers: &mut [&mut dyn Observe
     let mut watch = Watch(observers);
     let mut workers = Workers::start(job, &mut watch)?;
     let settings = job.settings;
-    let planned = schedule(&Request {
+    let mut planned = schedule(&Request {
         suites: job.suites,
         algorithms: job.algorithms,
         selection: &settings.selection,
@@ -132,6 +137,17 @@ pub fn run(job: &Job<'_>, sink: &mut dyn Sink, observers: &mut [&mut dyn Observe
         workspace_limit: settings.workspace_limit,
     })?;
     let recorded = sink.open(&workers.hello).map_err(RunnerError::Sink)?;
+    let mut expense = Expense::default();
+    let mut early = None;
+    if settings.selection.is_auto() {
+        if settings.time_budget != Some(Duration::ZERO) {
+            // Told only when the run has begun, as in a run without a choice.
+            early = limits(job, &mut workers, sink, &mut expense, &mut Watch(&mut []))?;
+        }
+        let hello = &workers.hello;
+        let model = Model::new(&settings.costs, hello.limits.class, early.as_deref());
+        planned = narrow(planned, &settings.selection, job.algorithms, &hello.limits, &model);
+    }
     let known = planned.len();
     let planned: Vec<Planned> = planned.into_iter().filter(|p| !recorded.contains(p.case())).collect();
     let total = planned.len();
@@ -140,8 +156,14 @@ pub fn run(job: &Job<'_>, sink: &mut dyn Sink, observers: &mut [&mut dyn Observe
     let mut counts = Counts::default();
     let mut budget = Budget::new(settings.time_budget, settings.case_budget);
     let mut to_run = planned.iter().filter(|p| matches!(p, Planned::Run(_))).count();
-    let mut expense = Expense::default();
-    let peaks = if to_run > 0 && budget.share(to_run).is_ok() { limits(job, &mut workers, sink, &mut expense, &mut watch)? } else { None };
+    let peaks = if early.is_some() {
+        watch.tell(&Event::Limits { peaks: early.as_deref().ok_or("") });
+        early
+    } else if to_run > 0 && budget.share(to_run).is_ok() {
+        limits(job, &mut workers, sink, &mut expense, &mut watch)?
+    } else {
+        None
+    };
     for (index, planned) in planned.into_iter().enumerate() {
         let rows = match planned {
             Planned::Row(rows) => *rows,

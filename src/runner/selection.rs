@@ -2,16 +2,21 @@
 //!
 //! A pattern is a glob on an id (`winograd*`), or on an id and a variant (`im2col:strip=*`); `!` in front leaves out what
 //! it matches. `im2col:strip=3`, written without glob characters, asks for that very variant, whether or not the algorithm
-//! would propose it.
+//! would propose it. `auto` asks for the one case of each layer that the cost model chooses, among all that are not left out.
 
 use super::RunnerError;
 use crate::algorithm::{Algorithm, Variant, VariantError};
 use crate::record::CaseKey;
 use globset::{Glob, GlobMatcher};
 
+/// The pattern that is no pattern.
+const AUTO: &str = "auto";
+
 /// The algorithms and variants to run.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
+    /// Of each layer the case that the cost model chooses, beside those wanted.
+    auto: bool,
     /// Empty: every algorithm.
     wanted: Vec<Pattern>,
     unwanted: Vec<Pattern>,
@@ -44,6 +49,10 @@ impl Selection {
     pub fn parse(patterns: &[String], algorithms: &[&dyn Algorithm]) -> Result<Self, RunnerError> {
         let mut selection = Self::default();
         for text in patterns {
+            if text == AUTO {
+                selection.auto = true;
+                continue;
+            }
             let (list, rest) = match text.strip_prefix('!') {
                 Some(rest) => (&mut selection.unwanted, rest),
                 None => (&mut selection.wanted, text.as_str()),
@@ -53,15 +62,30 @@ impl Selection {
         Ok(selection)
     }
 
+    /// Whether a layer's case is to be chosen by the cost model.
+    pub fn is_auto(&self) -> bool {
+        self.auto
+    }
+
+    /// Whether a pattern beside `auto` asks for a case.
+    pub(super) fn names(&self, case: &CaseKey) -> bool {
+        self.wanted.iter().any(|p| p.matches(&case.algorithm, &case.variant))
+    }
+
+    /// Every case is a candidate where no pattern asks for any, and where one is to be chosen.
+    fn wants_all(&self) -> bool {
+        self.auto || self.wanted.is_empty()
+    }
+
     /// Whether some of the algorithm's variants may be selected.
     pub(super) fn wants(&self, id: &str) -> bool {
-        let wanted = self.wanted.is_empty() || self.wanted.iter().any(|p| p.id.is_match(id));
+        let wanted = self.wants_all() || self.wanted.iter().any(|p| p.id.is_match(id));
         wanted && !self.unwanted.iter().any(|p| p.variant.is_none() && p.id.is_match(id))
     }
 
     /// What is selected of the variants that an algorithm proposes, followed by those asked for by name.
     pub(super) fn choose(&self, id: &str, proposed: Vec<Variant>) -> Vec<Variant> {
-        let wanted = |variant: &Variant| self.wanted.is_empty() || self.wanted.iter().any(|p| p.matches(id, variant));
+        let wanted = |variant: &Variant| self.wants_all() || self.wanted.iter().any(|p| p.matches(id, variant));
         let mut chosen: Vec<Variant> = proposed.into_iter().filter(wanted).collect();
         for pattern in self.wanted.iter().filter(|p| p.id.is_match(id)) {
             match &pattern.variant {

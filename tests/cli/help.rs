@@ -85,6 +85,7 @@ fn help_of_each_command() {
         ("peak", &["own limits", "--device", "--time-budget <DURATION>", "[default: 5s]", "--format <FORMAT>"]),
         ("algorithms", &["workspace formulas"]),
         ("ledger", &["needs no GPU", "--format <FORMAT>", "The columns of measurements.csv", "resnet50"]),
+        ("auto", &["--costs <FILE.toml>", "--fit", "--workspace-limit <BYTES>"]),
         ("peers", &["--against <FILE.csv>", "--of <PASS>", "[default: best]", "--peak"]),
         ("inspect", &["registers", "--null <FAMILY>", "--isa <DIR>", "--checks <CHECKS>", "--device", "--format <FORMAT>", "Every column"]),
         ("exec", &["NumPy", "--input <x.npy>", "--weights", "--bias", "--output", "im2col:strip=8"]),

@@ -2,6 +2,7 @@
 //!
 //! Convolutions are tiny and cases few: the whole takes seconds on a software driver.
 
+mod auto;
 mod devices;
 mod exec;
 mod faults;
