@@ -30,6 +30,8 @@ fn help_of_the_program() {
                   occupancy, the hot loop
       peak        Measure the device's own limits: multiply-adds, copies, workgroup memory, an empty
                   dispatch, the clock
+      auto        Tell how good the automatic choice of an algorithm would have been in runs that
+                  measured them all
       help        Print this message or the help of the given subcommand(s)
 
     Options:
@@ -56,7 +58,7 @@ fn help_of_the_program() {
 /// Each command's help says what it is for and names its options.
 #[test]
 fn help_of_each_command() {
-    let commands: [(&str, &[&str]); 8] = [
+    let commands: [(&str, &[&str]); 9] = [
         (
             "run",
             &[
