@@ -91,9 +91,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     progress.end();
     let tuned = tuned?;
     print(&text(&tuned))?;
-    if let Some(output) = output.filter(|_| tuned.decisions.iter().any(|decision| decision.winner().is_some())) {
-        print(&format!("\nWritten to {0}; take it with --tuning {0}\n", output.path.display()))?;
-    }
+    let decided = tuned.decisions.iter().any(|decision| decision.winner().is_some());
+    print(&match output.filter(|_| decided) {
+        Some(output) => format!("\nWritten to {0}; take it with --tuning {0}\n", output.path.display()),
+        None => "\nNothing is decided, nothing is written\n".to_owned(),
+    })?;
     let failed = tuned.decisions.iter().any(|decision| decision.found.winner.is_none());
     Ok(if failed { Outcome::FellShort } else { Outcome::Good })
 }

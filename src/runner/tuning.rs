@@ -92,7 +92,6 @@ pub type TuneWatch<'a> = dyn FnMut(&TuneEvent<'_>) -> Result<(), SinkError> + 'a
 /// # Errors
 /// [`RunnerError`] for a device that cannot be opened or changes, workers that do not start, and what the watch fails with.
 pub fn tune(settings: &TuneSettings, worker: &dyn Fn() -> Command, watch: &mut TuneWatch<'_>) -> Result<Tuned, RunnerError> {
-    let started = Instant::now();
     let current = spawn_patiently(worker, settings.start_timeout, |error| matches!(error, RunnerError::StartUp(_)), &mut |death| {
         let _ = watch(&TuneEvent::WorkerDied { death });
     })?;
@@ -100,6 +99,7 @@ pub fn tune(settings: &TuneSettings, worker: &dyn Fn() -> Command, watch: &mut T
     let mut limits = hello.limits.clone();
     let all = targets(&settings.kernels, &limits);
     watch(&TuneEvent::Started { hello: &hello, targets: &all }).map_err(RunnerError::Sink)?;
+    let started = Instant::now();
     let mut tuner = Tuner::new(settings, worker, watch, current);
     let mut decisions: Vec<Decision> = Vec::new();
     let mut unreached = Vec::new();

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 /// Trials kept loaded: more than a generation has, times the problems of a knob.
 const MOST_LOADED: usize = 40;
-/// Bytes of the buffers of all of them.
+/// Bytes of the buffers of all of them; as much may be spent on inputs and references.
 const MOST_BYTES: u64 = 1 << 30;
 /// A sample lasts at least this long on the device's clock, as long as that takes no more than [`MOST_REPEATS`] executions.
 const LEAST_SAMPLE_NS: f64 = 2e5;
@@ -150,11 +150,11 @@ impl<'g> Bench<'g> {
     }
 
     fn truth(&mut self, conv: &Conv, seed: u64) -> &Truth {
-        const KEPT: usize = 4;
         if let Some(index) = self.truths.iter().position(|truth| truth.conv == *conv && truth.seed == seed) {
             return &self.truths[index];
         }
-        if self.truths.len() == KEPT {
+        let bytes = |conv: &Conv| 4 * (conv.input_elements() + conv.weight_elements() + 2 * conv.output_elements());
+        while !self.truths.is_empty() && self.truths.iter().map(|truth| bytes(&truth.conv)).sum::<u64>() + bytes(conv) > MOST_BYTES {
             self.truths.remove(0);
         }
         let inputs = Inputs::random(conv, seed);

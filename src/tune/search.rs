@@ -17,10 +17,12 @@ pub const CLEAR: f64 = 0.03;
 const GENERATION: usize = 12;
 /// Samples of each candidate in the first round of a generation; each round after it takes one more.
 const FIRST_SAMPLES: usize = 2;
+/// One that took this many times as long as the fastest of its generation in the first sample gets no second one.
+const HOPELESS: f64 = 2.0;
 /// Generations in a row without a new best that end the search.
 const PATIENCE: usize = 3;
 /// Pairs of a duel: at least, and at most.
-const PAIRS: (usize, usize) = (7, 25);
+const PAIRS: (usize, usize) = (5, 25);
 /// Share of the budget after which no candidate is verified any more, and after which no round of a generation begins.
 const SHARES: (f64, f64) = (0.7, 0.85);
 
@@ -200,7 +202,8 @@ pub fn search<T: Clone + PartialEq, M: Measure<T>>(
     let end = loop {
         let mut pool: Vec<Entry<T>> = best.iter().cloned().map(Entry::new).collect();
         let held = pool.len();
-        while pool.len() < GENERATION && !search.is_past(SHARES.0) {
+        // However short the time, one other is tried.
+        while pool.len() < GENERATION && (search.verified < 2 || !search.is_past(SHARES.0)) {
             let Some(candidate) = candidates.next(best.as_ref().unwrap_or(incumbent)) else { break };
             if candidate != *incumbent && search.verify(&candidate)? {
                 pool.push(Entry::new(candidate));
@@ -257,6 +260,8 @@ impl<T: Clone + PartialEq, M: Measure<T>> Search<'_, T, M> {
                     break;
                 }
                 self.round(&mut pool, sample)?;
+                let best = pool.iter().map(Entry::score).fold(f64::INFINITY, f64::min);
+                pool.retain(|entry| entry.score() <= best + HOPELESS.ln());
             }
             pool.sort_by(|a, b| a.score().total_cmp(&b.score()));
             pool.truncate(if self.is_past(SHARES.1) { 1 } else { pool.len().div_ceil(2) });

@@ -6,7 +6,8 @@
 use super::{Candidates, Choice, Knob};
 use crate::algorithm::{ALGORITHMS, Variant, find};
 use crate::conv::Conv;
-use crate::plan::{DeviceClass, Kernel, Limits, Plan, TiledKernel};
+use crate::ledger;
+use crate::plan::{DeviceClass, Kernel, Limits, Plan, Step, TiledKernel};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -14,17 +15,17 @@ use std::collections::HashSet;
 
 /// Convolutions of networks people run and some odd ones, of every class of shapes; what they compute suits a CPU.
 const LIGHT: [&str; 16] = [
-    "n1c64h56w56_k64r3s3_p1",
+    "n1c64h28w28_k64r3s3_p1",
     "n1c64h112w112_k128r1s1",
-    "n1c32h128w128_k64r3s3_p1",
-    "n1c96h112w112_k96r3s3_p1_g96",
     "n1c128h28w28_k128r3s3_p1",
     "n1c256h28w28_k512r1s1_s2",
-    "n1c144h56w56_k144r3s3_p1_g144",
-    "n1c256h14w14_k256r3s3_p1",
-    "n1c512h7w7_k512r3s3_p1",
-    "n1c1024h14w14_k256r1s1",
-    "n1c576h14w14_k576r3s3_p1_g576",
+    "n1c16h128w128_k64r3s3_p1",
+    "n1c144h28w28_k144r3s3_p1_g144",
+    "n1c256h14w14_k128r3s3_p1",
+    "n1c64h56w56_k64r3s3_p1",
+    "n1c512h7w7_k256r3s3_p1",
+    "n1c512h14w14_k256r1s1",
+    "n1c96h56w56_k96r3s3_p1_g96",
     "n1c960h7w7_k960r5s5_p2_g960",
     "n1c3h112w112_k8r3s3_p1",
     "n1c64h28w28_k12r3s3_p1",
@@ -54,8 +55,8 @@ const HEAVY: [&str; 18] = [
     "n8c3h224w224_k64r7s7_s2_p3",
 ];
 
-/// Problems of one knob: enough that a choice is not made for a single convolution.
-const PROBLEMS: usize = 3;
+/// Problems of one knob, enough that a choice is not made for a single convolution: on a software driver, which is slow, and elsewhere.
+const PROBLEMS: (usize, usize) = (2, 3);
 /// Choices that are tried to see whether a plan depends on a knob.
 const PROBES: usize = 6;
 
@@ -115,12 +116,17 @@ fn problems(knob: Knob, limits: &Limits, plans: &[(Problem, Plan)]) -> Vec<Probl
     let probes: Vec<Limits> = choices.iter().step_by(stride).map(|&choice| turned(knob, limits, choice)).collect();
     let mut found: Vec<Problem> = Vec::new();
     for (problem, plan) in plans {
-        if probes.iter().filter_map(|limits| problem.plan(limits)).any(|other| work(&other) != work(plan)) {
+        if probes.iter().filter_map(|limits| problem.plan(limits)).any(|other| differs(&work(&other), &work(plan))) {
             found.push(problem.clone());
         }
     }
+    if !matches!(knob, Knob::Tile(..)) {
+        // A large convolution says no more about these than a small one.
+        found.sort_by_key(|problem| ledger::operations(&problem.conv));
+    }
     let mut chosen: Vec<Problem> = Vec::new();
-    while chosen.len() < PROBLEMS && !found.is_empty() {
+    let wanted = if limits.class == DeviceClass::Software { PROBLEMS.0 } else { PROBLEMS.1 };
+    while chosen.len() < wanted && !found.is_empty() {
         let repeats = |problem: &Problem| chosen.iter().filter(|c| c.algorithm == problem.algorithm || c.conv == problem.conv).count();
         let next = (0..found.len()).min_by_key(|&i| repeats(&found[i])).unwrap_or_default();
         chosen.push(found.remove(next));
@@ -133,9 +139,25 @@ fn turned(knob: Knob, limits: &Limits, choice: Choice) -> Limits {
     Limits { tuning: knob.turn(limits.tuning.clone(), choice), ..limits.clone() }
 }
 
-/// What a plan has a device do, whatever its tiles are called.
-fn work(plan: &Plan) -> Vec<(Kernel, [u32; 3])> {
-    plan.steps.iter().map(|step| (Kernel { tile: None, ..step.kernel.clone() }, step.workgroups)).collect()
+/// A step of a plan, as far as a device sees it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Work {
+    /// Whatever its tile is called.
+    kernel: Kernel,
+    workgroups: [u32; 3],
+    once: bool,
+}
+
+/// What a plan has a device do.
+fn work(plan: &Plan) -> Vec<Work> {
+    let of = |step: &Step| Work { kernel: Kernel { tile: None, ..step.kernel.clone() }, workgroups: step.workgroups, once: step.once };
+    plan.steps.iter().map(of).collect()
+}
+
+/// Whether an execution of one differs from that of the other; what runs once for its weights is no part of it.
+fn differs(one: &[Work], other: &[Work]) -> bool {
+    let executed = |work: &'_ &Work| !work.once;
+    !one.iter().filter(executed).eq(other.iter().filter(executed))
 }
 
 impl Target {
@@ -156,7 +178,7 @@ impl Target {
                 // Steps of plans with different numbers of them cannot be told apart: then the whole counts.
                 *differ = differ.take().filter(|_| before.len() == now.len());
                 let marks = differ.iter_mut().flatten().zip(before).zip(now);
-                marks.for_each(|((mark, before), now)| *mark |= before != now);
+                marks.for_each(|((mark, before), now)| *mark |= !now.once && before != now);
             }
             seen.insert(works)
         };

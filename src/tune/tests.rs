@@ -116,14 +116,14 @@ fn the_fastest_is_found_without_timing_all_alike() {
 #[test]
 fn the_fastest_is_found_in_noise_and_the_same_again() {
     let look = |state| {
-        let mut fake = Fake { noise: 0.1, state, ..Fake::new(valley) };
+        let mut fake = Fake { noise: 0.05, state, ..Fake::new(valley) };
         run(&mut fake, mixed(), LONG)
     };
     for state in 1..20 {
         let found = look(state);
         let winner = found.winner.expect("a winner");
-        // Neighbours of the fastest differ by a tenth of the noise.
-        assert!(winner.abs_diff(73) <= 8, "{winner}");
+        // Neighbours of the fastest differ by a fifth of the noise.
+        assert!(valley(winner) <= 106.0, "{winner}");
         assert_eq!(found, look(state), "the same measurements, the same decisions");
     }
 }
@@ -136,9 +136,9 @@ fn the_incumbent_stays_where_nothing_is_clearly_faster() {
         assert_eq!(found.winner, Some(INCUMBENT), "noise {state}: {:?}", found.speedup);
     }
     // Two percent are not enough, four are.
-    for (faster, winner) in [(98.0, INCUMBENT), (96.0, 7)] {
-        let mut fake = Fake::new(if faster > 97.0 { |x| if x == 7 { 98.0 } else { 100.0 } } else { |x| if x == 7 { 96.0 } else { 100.0 } });
-        let found = run(&mut fake, mixed(), LONG);
+    for (faster, winner) in [(98, INCUMBENT), (96, 7)] {
+        let time = if faster == 98 { |x| if x == 7 { 98.0 } else { 100.0 } } else { |x| if x == 7 { 96.0 } else { 100.0 } };
+        let found = run(&mut Fake::new(time), vec![60, 7, 80], LONG);
         assert_eq!(found.winner, Some(winner));
         assert_eq!(found.challenger.map(|timed| timed.candidate), Some(7));
     }
@@ -303,7 +303,21 @@ fn provenance(device: &Identity) -> Provenance<'_> {
 fn an_entry_says_what_was_decided_and_what_it_rests_on() {
     let device = identity();
     let text = block(&provenance(&device), &decisions(), None).replace(env!("CARGO_PKG_VERSION"), "VERSION");
-    insta::assert_snapshot!(text, @"");
+    insta::assert_snapshot!(text, @r#"
+    # Radeon "RX" 580: vulkan, driver radv Mesa 25.1 [[device]]
+    # Tuned on 2026-11-29 by convledger VERSION: convledger tune --time-budget 5m
+    # Each was verified before it was timed. Times are medians of interleaved pairs, on the convolutions named.
+    [[device]]
+    name = 'Radeon "RX" 580'
+    # 2.00x as fast as 64: 2.00 ms, 4.00 ms -> 1.00 ms, 2.00 ms; best of 9; im2col:batch n1c64h56w56_k64r3s3_p1
+    lanes = 128
+    tiles = [
+      # 2.00x as fast as 8x4 lanes 16x8 depth 8 workgroup: 2.00 ms, 4.00 ms -> 1.00 ms, 2.00 ms; best of 9; im2col:batch n1c64h56w56_k64r3s3_p1
+      { kernel = "gemm", shape = "large", tile = "4x4 lanes 8x8 depth 8 workgroup" },
+      # kept, 2.00 ms, 4.00 ms; best of 9; im2col:batch n1c64h56w56_k64r3s3_p1
+      { kernel = "gemm", shape = "small", tile = "8x4 lanes 16x8 depth 8 workgroup" },
+    ]
+    "#);
     let file = TuningFile::parse(&text, "f").expect("reads");
     let tuning = file.select_for(device.class, &device.name, "radv");
     let limits = Limits { class: device.class, tuning, ..Limits::UNLIMITED };

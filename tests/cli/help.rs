@@ -32,6 +32,7 @@ fn help_of_the_program() {
                   dispatch, the clock
       auto        Tell how good the automatic choice of an algorithm would have been in runs that
                   measured them all
+      tune        Find the fastest tiles on a device and write them to a file for --tuning
       help        Print this message or the help of the given subcommand(s)
 
     Options:
@@ -58,7 +59,7 @@ fn help_of_the_program() {
 /// Each command's help says what it is for and names its options.
 #[test]
 fn help_of_each_command() {
-    let commands: [(&str, &[&str]); 9] = [
+    let commands: [(&str, &[&str]); 10] = [
         (
             "run",
             &[
@@ -79,6 +80,7 @@ fn help_of_each_command() {
                 "--cache",
                 "--resume",
                 "--seed",
+                "--tuning <FILE>",
                 "--device",
                 "--out",
             ],
@@ -90,6 +92,19 @@ fn help_of_each_command() {
         ("auto", &["--costs <FILE.toml>", "--fit", "--workspace-limit <BYTES>"]),
         ("peers", &["--against <FILE.csv>", "--of <PASS>", "[default: best]", "--peak"]),
         ("inspect", &["registers", "--null <FAMILY>", "--isa <DIR>", "--checks <CHECKS>", "--device", "--format <FORMAT>", "Every column"]),
+        (
+            "tune",
+            &[
+                "fastest tiles",
+                "--time-budget <DURATION>",
+                "[default: 3m]",
+                "--timeout",
+                "--kernel <KERNEL>",
+                "--tuning",
+                "--out",
+                "--force",
+            ],
+        ),
         ("exec", &["NumPy", "--input <x.npy>", "--weights", "--bias", "--output", "im2col:strip=8"]),
     ];
     for (command, mentions) in commands {

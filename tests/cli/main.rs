@@ -17,6 +17,7 @@ mod peak;
 mod peers;
 mod resume;
 mod run;
+mod tune;
 
 use assert_cmd::Command;
 use std::path::Path;

@@ -4,6 +4,7 @@
 mod faults;
 mod limits;
 mod runs;
+mod tuning;
 mod worker;
 
 use convledger::conv::Conv;
