@@ -156,6 +156,7 @@ fn begin(hello: &Hello, peaks: Option<&Peaks>) -> RunDirectory {
     let Hello { identity, limits, features, clock, notes } = hello.clone();
     let mut environment = Environment::gather(identity, limits, features, clock, SEED, settings);
     environment.notes.extend(notes);
+    environment.peaks = peaks.cloned();
     environment.tuning_file = std::env::var_os("CONVLEDGER_TUNING").map(|path| path.to_string_lossy().into_owned());
     let date = environment.started.to_zoned_datetime(jiff::tz::TimeZone::UTC).date();
     // Cargo runs benches in the package's folder.

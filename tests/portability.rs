@@ -74,7 +74,9 @@ fn steps() -> Vec<(String, Step)> {
     let problems = problems();
     for limits in devices() {
         add("clock probe", probe_plan(&limits));
-        peak::plans(&limits).into_iter().for_each(|plan| add("device limits", Ok(plan)));
+        for plan in peak::plans(&limits) {
+            add("device limits", Ok(plan));
+        }
         for conv in &problems {
             for algorithm in ALGORITHMS {
                 for variant in algorithm.variants(conv, &limits) {

@@ -70,7 +70,7 @@ fn text(Report { device, clock, peaks }: &Report<'_>) -> String {
     let timer =
         clock.timer_overhead_ns.map(|ns| row("reading the clock".into(), Nanoseconds(ns).to_string(), "a pair of times around nothing"));
     rows.extend(timer);
-    let notes: String = peaks.notes.iter().map(|note| format!("{note}\n")).collect();
+    let notes: String = peaks.notes.iter().flat_map(|note| [note.as_str(), "\n"]).collect();
     let gap = if notes.is_empty() { "" } else { "\n" };
     format!(
         "{} ({}, {})\n\n{}{gap}{notes}\nπ and β bound every `utilisation` and decide the `limit` of a stage. Measured in {:.1} s.\n",

@@ -71,7 +71,8 @@ impl Gpu {
         device.on_uncaptured_error(Arc::new(move |error| note(&uncaptured, describe("device", error))));
         let pipelines = Pipelines::default();
         let facts = clock::UNMEASURED;
-        let mut gpu = Self { identity, limits, features, device, queue, pipelines, timestamps: None, facts, spent: Cell::default(), trouble };
+        let mut gpu =
+            Self { identity, limits, features, device, queue, pipelines, timestamps: None, facts, spent: Cell::default(), trouble };
         if gpu.device.features().contains(wgpu::Features::TIMESTAMP_QUERY) {
             gpu.timestamps = Some(Timestamps::new(&gpu)?);
         }

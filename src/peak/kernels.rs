@@ -129,15 +129,16 @@ impl WorkgroupRead {
     pub(super) const MOST_ROUNDS: u32 = (1 << 24) / (READS * 4 * 15) - 1;
 
     /// Bytes of the tile.
-    pub(super) const fn tile(&self) -> u32 {
+    pub(super) const fn tile(self) -> u32 {
         (self.workgroup + READS) * 16
     }
 
-    pub(super) fn bytes(&self, work: Work) -> f64 {
+    /// Bytes read in one execution.
+    pub(super) fn bytes(work: Work) -> f64 {
         f64::from(work.invocations) * f64::from(work.rounds) * f64::from(READS * 16)
     }
 
-    pub(super) fn plan(&self, work: Work, limits: &Limits) -> Result<Plan, Unsupported> {
+    pub(super) fn plan(self, work: Work, limits: &Limits) -> Result<Plan, Unsupported> {
         let constants =
             [("entries", Constant::Size(self.workgroup + READS)), ("unroll", Constant::Size(READS)), ("sums", Constant::Size(SUMS))];
         let kernel = kernel("peak_workgroup", ElementType::F32, &constants, self.workgroup, self.tile());
@@ -153,7 +154,7 @@ impl WorkgroupRead {
     }
 
     /// The sums that the invocations of a workgroup write.
-    pub(super) fn expected(&self, work: Work) -> Vec<f32> {
+    pub(super) fn expected(self, work: Work) -> Vec<f32> {
         let entry = |i: u32| (i * 7) & 15;
         let reads: Vec<u32> = (0..self.workgroup).map(|first| (first..first + READS).map(entry).sum()).collect();
         let whole = work.rounds / self.workgroup * reads.iter().sum::<u32>();

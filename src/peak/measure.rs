@@ -113,15 +113,15 @@ impl Counted for WorkgroupRead {
     const MOST_ROUNDS: u32 = Self::MOST_ROUNDS;
 
     fn plan(&self, work: Work, limits: &Limits) -> Result<Plan, Unsupported> {
-        self.plan(work, limits)
+        Self::plan(*self, work, limits)
     }
 
     fn amount(&self, work: Work) -> f64 {
-        self.bytes(work)
+        Self::bytes(work)
     }
 
     fn expected(&self, work: Work) -> Vec<f32> {
-        self.expected(work).repeat((work.invocations / self.workgroup) as usize)
+        Self::expected(*self, work).repeat((work.invocations / self.workgroup) as usize)
     }
 }
 

@@ -47,7 +47,7 @@ impl Roofline {
 }
 
 impl Least {
-    /// t_min: the longer of the two, since a device can do both at once.
+    /// `t_min`: the longer of the two, since a device can do both at once.
     pub fn time(&self) -> Nanoseconds {
         Nanoseconds(self.compute.0.max(self.transfer.0))
     }
