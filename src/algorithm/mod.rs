@@ -3,21 +3,29 @@
 mod bias;
 mod build;
 mod cook_toom;
+mod depthwise;
 mod direct;
+mod direct_tiled;
 mod gemm;
+mod gemm_1x1;
 mod im2col;
 mod implicit_gemm;
 #[cfg(test)]
 mod tests;
 mod variant;
 mod winograd;
+mod winograd_fused;
 
 pub use bias::add_bias;
+pub use depthwise::Depthwise;
 pub use direct::Direct;
+pub use direct_tiled::DirectTiled;
+pub use gemm_1x1::Gemm1x1;
 pub use im2col::Im2col;
 pub use implicit_gemm::ImplicitGemm;
 pub use variant::{Variant, VariantError};
 pub use winograd::Winograd;
+pub use winograd_fused::WinogradFused;
 
 use crate::conv::{Conv, ElementType};
 use crate::ledger;
@@ -69,7 +77,7 @@ pub trait Algorithm: Sync {
 }
 
 /// Every algorithm, in the order reports list them.
-pub static ALGORITHMS: &[&dyn Algorithm] = &[&Direct, &Im2col, &ImplicitGemm, &Winograd::F2, &Winograd::F4, &Winograd::F6];
+pub static ALGORITHMS: &[&dyn Algorithm] = &[&Direct, &DirectTiled, &Depthwise, &Im2col, &Gemm1x1, &ImplicitGemm, &Winograd::F2, &Winograd::F4, &Winograd::F6, &WinogradFused::F2, &WinogradFused::F4];
 
 /// The algorithm of an id.
 pub fn find(id: &str) -> Option<&'static dyn Algorithm> {

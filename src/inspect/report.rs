@@ -51,6 +51,7 @@ impl KernelUse {
         let constants = kernel.constants.iter().map(|(name, constant)| match constant {
             Constant::Flag(flag) => format!("{name}={flag}"),
             Constant::Size(size) => format!("{name}={size}"),
+            Constant::Sizes(sizes) => format!("{name}={}", sizes.len()),
             Constant::Word(word) => format!("{name}={word}"),
             Constant::Matrix(rows) => format!("{name}={}x{}", rows.len(), rows.first().map_or(0, Vec::len)),
         });

@@ -14,6 +14,8 @@ pub enum Constant {
     Flag(bool),
     /// A size, such as the rows of a register tile.
     Size(u32),
+    /// Several sizes.
+    Sizes(Vec<u32>),
     /// A word, such as an element type.
     Word(String),
     /// A matrix of WGSL literals, such as a Winograd transform.

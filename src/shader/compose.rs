@@ -45,7 +45,7 @@ pub fn compose(kernel: &Kernel) -> Result<Composed, ShaderError> {
 const RESERVED: [&str; 3] = ["element", "problem_fields", "size"];
 
 impl Library {
-    /// The checked WGSL of a kernel. The template sees every constant under its name (a flag as a boolean, a size as an integer, a
+    /// The checked WGSL of a kernel. The template sees every constant under its name (a flag as a boolean, a size as an integer, sizes as a list of them, a
     /// word as a string, a matrix as a list of lists of strings), `element` as `"f32"` or `"f16"`, `problem_fields`, a list of names, and
     /// `size`, which gives for a name the literal of a folded value or else the uniform's field.
     ///
@@ -105,6 +105,7 @@ fn value(constant: &Constant) -> Value {
     match constant {
         Constant::Flag(flag) => Value::from(*flag),
         Constant::Size(size) => Value::from(*size),
+        Constant::Sizes(sizes) => Value::from(sizes.clone()),
         Constant::Word(word) => Value::from(word.as_str()),
         Constant::Matrix(rows) => Value::from(rows.clone()),
     }

@@ -13,17 +13,23 @@ pub enum TiledKernel {
     Gemm,
     /// The matrix product that reads the patches of the input in place.
     ImplicitGemm,
+    /// The direct method in register tiles: rows are output channels, columns neighbouring outputs.
+    DirectTiled,
+    /// The depthwise kernel: rows and columns are those of a block of outputs.
+    Depthwise,
 }
 
 impl TiledKernel {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::Gemm, Self::ImplicitGemm];
+    pub const ALL: [Self; 4] = [Self::Gemm, Self::ImplicitGemm, Self::DirectTiled, Self::Depthwise];
 
     /// As files name it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Gemm => "gemm",
             Self::ImplicitGemm => "implicit_gemm",
+            Self::DirectTiled => "direct_tiled",
+            Self::Depthwise => "depthwise",
         }
     }
 

@@ -1,0 +1,154 @@
+//! `direct_tiled`: the direct method in register tiles of output channels by neighbouring outputs. No workspace.
+
+use super::build::{StepBuilder, check_steps, images_per_step, pieces, word};
+use super::{Algorithm, Variant, geometry};
+use crate::conv::Conv;
+use crate::ledger;
+use crate::plan::{Constant, Limits, Plan, Sharing, Step, Tile, TiledKernel, Unsupported};
+use crate::units::Bytes;
+
+/// The widest kernel whose row is unrolled in the text.
+const MOST_TAPS: u64 = 16;
+
+/// The most columns of the input an invocation holds at once.
+const MOST_COLUMNS: u64 = 96;
+
+/// The register-blocked direct method.
+pub struct DirectTiled;
+
+/// The columns an invocation loads for `outputs` neighbouring outputs, relative to the first; ascending, each once.
+pub(super) fn wanted(outputs: u64, stride: u64, taps: u64, dilation: u64) -> Vec<u64> {
+    let mut columns: Vec<u64> = (0..outputs).flat_map(|x| (0..taps).map(move |s| x * stride + s * dilation)).collect();
+    columns.sort_unstable();
+    columns.dedup();
+    columns
+}
+
+/// Numbers as the text holds them.
+pub(super) fn sizes(what: &str, values: &[u64]) -> Result<Constant, Unsupported> {
+    values.iter().map(|&value| word(what, value)).collect::<Result<_, _>>().map(Constant::Sizes)
+}
+
+/// The tile for a convolution: as tuned, narrower where an invocation would hold too many columns.
+fn tile(conv: &Conv, images: u64, limits: &Limits) -> Tile {
+    let [_, _, width] = conv.axes_3d();
+    let columns = images.saturating_mul(conv.groups()).saturating_mul(conv.output_points());
+    let mut tile = limits.tile(TiledKernel::DirectTiled, conv.group_channels_out(), columns);
+    if tile.sharing == Sharing::Workgroup {
+        tile.sharing = Sharing::Cache;
+    }
+    // No wider than a row, and no more than fits registers.
+    let too_wide = |columns: u32| {
+        let outputs = u64::from(4 * columns);
+        outputs >= width.output() + 4
+            || (outputs - 1).saturating_mul(width.stride).min(outputs * width.kernel) + width.kernel > MOST_COLUMNS
+    };
+    while tile.columns > 1 && too_wide(tile.columns) {
+        tile.columns /= 2;
+    }
+    tile
+}
+
+impl DirectTiled {
+    fn step(&self, plan: &Plan, conv: &Conv, (image, images): (u64, u64), limits: &Limits) -> Result<Step, Unsupported> {
+        let [depth, height, width] = conv.axes_3d();
+        let (input_image, output_image) = (conv.channels_in() * conv.input_points(), conv.channels_out() * conv.output_points());
+        let input = plan.window(Plan::INPUT, image * input_image, images * input_image, limits);
+        let output = plan.window(Plan::OUTPUT, image * output_image, images * output_image, limits);
+        let tile = tile(conv, images, limits);
+        let lanes = tile.lanes_n * tile.lanes_m;
+        let outputs = u64::from(4 * tile.columns);
+        let pieces_row = width.output().div_ceil(outputs);
+        let pieces = depth.output() * height.output() * pieces_row;
+        let stretches = pieces.div_ceil(lanes.into());
+        let group_blocks = conv.group_channels_out().div_ceil(tile.rows.into());
+        let blocks = conv.groups() * group_blocks;
+        let size = |what: &str, value: u64| word(what, value).map(Constant::Size);
+        let fold = limits.specialise();
+        let part = conv.with_batch(images).map_or(*conv, |c| c);
+        StepBuilder::new(self.id(), self.id(), conv.element())
+            .tile(tile)
+            .constant("rows", Constant::Size(tile.rows))
+            .constant("columns", Constant::Size(tile.columns))
+            .constant("subgroup", Constant::Flag(tile.sharing == Sharing::Subgroup))
+            .constant("taps", size("kernel width", width.kernel)?)
+            .constant("stride", size("stride", width.stride)?)
+            .constant("dilation", size("dilation", width.dilation)?)
+            .constant("wanted", sizes("input column", &wanted(outputs, width.stride, width.kernel, width.dilation))?)
+            .constant("vector_c", Constant::Flag(width.output().is_multiple_of(4) && output.1.is_multiple_of(4)))
+            .bind(input.0)
+            .bind(plan.whole(Plan::WEIGHTS))
+            .bind(output.0.write())
+            .problem(&[
+                ("images", images),
+                ("blocks", blocks),
+                ("group_blocks", group_blocks),
+                ("stretches", stretches),
+                ("pieces", pieces),
+                ("pieces_row", pieces_row),
+                ("input_skip", input.1.into()),
+                ("output_skip", output.1.into()),
+                ("c", conv.channels_in()),
+                ("k", conv.channels_out()),
+                ("group_c", conv.group_channels_in()),
+                ("group_k", conv.group_channels_out()),
+            ])?
+            .sizes(&geometry(conv), fold)?
+            .cost(&[ledger::operations(&part).0], &[&[ledger::least_traffic(&part).0]])
+            .tiled(images * blocks * stretches, [lanes, 1, 1], limits)
+    }
+}
+
+impl Algorithm for DirectTiled {
+    fn id(&self) -> &'static str {
+        "direct_tiled"
+    }
+
+    fn summary(&self) -> &'static str {
+        "the direct method in register tiles of channels by neighbouring outputs; kernels up to 16 wide"
+    }
+
+    fn workspace_formula(&self) -> &'static str {
+        "0"
+    }
+
+    fn knobs(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn variants(&self, _conv: &Conv, _limits: &Limits) -> Vec<Variant> {
+        vec![Variant::none()]
+    }
+
+    fn workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
+        super::require_f32(self.id(), conv)?;
+        let [_, _, width] = conv.axes_3d();
+        if width.kernel > MOST_TAPS {
+            return Err(Unsupported::Problem(format!("direct_tiled is for kernels up to {MOST_TAPS} wide, not {}", width.kernel)));
+        }
+        if width.stride > MOST_TAPS {
+            return Err(Unsupported::Problem(format!(
+                "direct_tiled is for strides up to {MOST_TAPS} along the width, not {}",
+                width.stride
+            )));
+        }
+        match variant.parts() {
+            ("", None) => Ok(Bytes(0)),
+            _ => Err(super::unknown_variant(self, variant)),
+        }
+    }
+
+    fn plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported> {
+        self.workspace(conv, variant)?;
+        let mut plan = Plan::new(conv);
+        let (input_image, output_image) = (conv.channels_in() * conv.input_points(), conv.channels_out() * conv.output_points());
+        let bytes = conv.element().bytes();
+        let piece = images_per_step(conv.batch(), &[input_image * bytes, output_image * bytes], limits);
+        check_steps(conv.batch().div_ceil(piece))?;
+        for part in pieces(conv.batch(), piece) {
+            let step = self.step(&plan, conv, part, limits)?;
+            plan.steps.push(step);
+        }
+        plan.finish(limits)
+    }
+}
