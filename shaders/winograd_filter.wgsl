@@ -1,6 +1,7 @@
 // Winograd filter transform U = G·g·Gᵀ, one invocation per filter plane (k,c).
 //
-// Stage `filter_transform`. Reads 3×3 weights, writes `filters` laid out as α² matrices of K rows by C/g columns.
+// Stage `filter_transform`. Reads 3×3 weights, writes `filters` laid out as α² matrices of K rows by C/g columns; with `by_channel` as
+// α² rows of K/g filters for each channel of each group.
 //% include "common/problem.wgsl"
 //% from "common/winograd.wgsl" import combine
 @group(0) @binding(1) var<storage, read> weights: array<${element}>;
@@ -25,9 +26,18 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let t${a}_${j} = ${combine(g[a], "g", "_" ~ j)};
 //% endfor
 //% endfor
+//% if by_channel
+    let row = plane / problem.c;
+    let channel = row / problem.k * problem.c + plane % problem.c;
+    let first = channel * ${(g | length) * (g | length)}u * problem.k + row % problem.k;
+    let pitch = problem.k;
+//% else
+    let first = plane;
+    let pitch = problem.planes;
+//% endif
 //% for a in range(g | length)
 //% for b in range(g | length)
-    filters[${a * (g | length) + b}u * problem.planes + plane] = ${combine(g[b], "t" ~ a ~ "_", "")};
+    filters[${a * (g | length) + b}u * pitch + first] = ${combine(g[b], "t" ~ a ~ "_", "")};
 //% endfor
 //% endfor
 }

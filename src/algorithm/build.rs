@@ -83,6 +83,12 @@ impl StepBuilder {
         self
     }
 
+    /// Notes workgroup memory of a kernel whose blocks no [`Tile`] describes.
+    pub(super) fn workgroup_bytes(mut self, bytes: u32) -> Self {
+        self.kernel.workgroup_bytes = bytes;
+        self
+    }
+
     /// What the stage's arithmetic is, as factors, and its least traffic, as a sum of products of factors. A plan this large is refused
     /// for other reasons; here it only must not wrap.
     pub(super) fn cost(mut self, operations: &[u64], traffic: &[&[u64]]) -> Self {

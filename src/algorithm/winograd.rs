@@ -20,7 +20,8 @@ use crate::units::{Bytes, Ops, product};
 pub struct Winograd {
     id: &'static str,
     summary: &'static str,
-    m: u64,
+    /// Edge of an output tile.
+    pub(super) m: u64,
     points: &'static [(i64, i64)],
 }
 
@@ -49,6 +50,11 @@ impl Winograd {
         points: &[(0, 1), (1, 1), (-1, 1), (2, 1), (-2, 1), (1, 2), (-1, 2)],
     };
 
+    /// The same method under another name.
+    pub(super) const fn named(self, id: &'static str, summary: &'static str) -> Self {
+        Self { id, summary, ..self }
+    }
+
     #[cfg(test)]
     pub(super) fn of(m: usize) -> &'static Self {
         match m {
@@ -64,12 +70,12 @@ impl Winograd {
     }
 
     /// Edge of an input tile.
-    fn alpha(&self) -> u64 {
+    pub(super) fn alpha(&self) -> u64 {
         self.m + 2
     }
 
     /// Whether the convolution is one this method computes; if so, its tiles.
-    fn tiling(&self, conv: &Conv) -> Result<Tiling, Unsupported> {
+    pub(super) fn tiling(&self, conv: &Conv) -> Result<Tiling, Unsupported> {
         super::require_f32(self.id, conv)?;
         let refuse = |reason: String| Err(Unsupported::Problem(reason));
         if conv.rank() != 2 {
@@ -102,15 +108,27 @@ impl Winograd {
         }
     }
 
-    fn push_filter_transform(&self, plan: &mut Plan, conv: &Conv, shared: &Shared, limits: &Limits) -> Result<(), Unsupported> {
-        let planes = conv.channels_out() * conv.group_channels_in();
+    /// The transform of all filters into a buffer: point by point as matrices of K rows by C/g columns, or with `by_channel` channel by
+    /// channel of each group, and of a channel point by point.
+    pub(super) fn push_filter_transform(
+        &self,
+        plan: &mut Plan,
+        conv: &Conv,
+        filters: BufferId,
+        by_channel: bool,
+        limits: &Limits,
+    ) -> Result<(), Unsupported> {
+        let (group_c, group_k) = (conv.group_channels_in(), conv.group_channels_out());
+        let planes = conv.channels_out() * group_c;
         let bytes = conv.element().bytes();
+        let g = self.transforms().g;
         let step = StepBuilder::new("filter_transform", "winograd_filter", ElementType::F32)
-            .constant("g", Constant::Matrix(literals(&shared.transforms.g)))
+            .constant("g", Constant::Matrix(literals(&g)))
+            .constant("by_channel", Constant::Flag(by_channel))
             .bind(plan.whole(Plan::WEIGHTS))
-            .bind(plan.whole(shared.filters).write())
-            .problem(&[("planes", planes)])?
-            .cost(&[2, planes, Transforms::terms(&shared.transforms.g)], &[&[planes, 9 + self.alpha() * self.alpha(), bytes]])
+            .bind(plan.whole(filters).write())
+            .problem(&[("planes", planes), ("c", group_c), ("k", group_k)])?
+            .cost(&[2, planes, Transforms::terms(&g)], &[&[planes, 9 + self.alpha() * self.alpha(), bytes]])
             .once()
             .linear(planes, limits.lanes(), limits)?;
         plan.steps.push(step);
@@ -196,13 +214,13 @@ impl Winograd {
 }
 
 /// How the output is cut into tiles.
-struct Tiling {
+pub(super) struct Tiling {
     /// Tiles across the width.
-    columns: u64,
+    pub(super) columns: u64,
     /// Tiles of one image.
-    image: u64,
+    pub(super) image: u64,
     /// Tiles of the batch, T.
-    all: u64,
+    pub(super) all: u64,
 }
 
 /// Tiles handled together.
@@ -290,7 +308,7 @@ impl Algorithm for Winograd {
             products: plan.workspace("products", &[points, conv.channels_out(), chunk], ElementType::F32)?,
         };
         if tiling.all > 0 {
-            self.push_filter_transform(&mut plan, conv, &shared, limits)?;
+            self.push_filter_transform(&mut plan, conv, shared.filters, false, limits)?;
         }
         check_steps(1 + 3_u64.saturating_mul(tiling.all.div_ceil(chunk.max(1))))?;
         for (first, tiles) in pieces(tiling.all, chunk.max(1)) {

@@ -1,0 +1,349 @@
+//! `winograd_f2_fused`, `winograd_f4_fused`: Winograd's method in one kernel, without its two large workspaces.
+//!
+//! A workgroup computes a [`Block`] of filters by tiles: it transforms the input tiles of a few channels into workgroup memory, multiplies,
+//! and at the end transforms the products back, so that neither transformed tiles nor products go through buffers. Each block of filters
+//! transforms its tiles anew: `⌈K/g / filters⌉` times over. Two variants: `cached` keeps the transformed filters between executions,
+//! `α²·K·C/g` elements of f32; `inside` transforms them anew for each block of tiles, `⌈T / tiles⌉` times over, and has no workspace.
+//!
+//! Spreading the points of a tile over the invocations follows D. Yan, W. Wang and X. Chu, *Optimizing Batched Winograd Convolution on
+//! GPUs* (2020).
+//!
+//! How many filters and tiles a block has is part of the method, since the operations depend on it, and is taken from the convolution
+//! alone; how a workgroup shares it out is a [`Cut`], taken from the device's limits.
+
+use super::build::{StepBuilder, check_steps, images_per_step, pieces, word};
+use super::cook_toom::{Transforms, literals};
+use super::winograd::Tiling;
+use super::{Algorithm, Variant, Winograd};
+use crate::conv::{Conv, ElementType};
+use crate::plan::{Binding, Constant, Limits, Plan, Step, Unsupported, workspace_bytes};
+use crate::units::{Bytes, Ops, product};
+
+/// A fused Winograd algorithm F(m×m, 3×3).
+pub struct WinogradFused {
+    method: Winograd,
+}
+
+impl WinogradFused {
+    /// F(2×2, 3×3).
+    pub const F2: Self = Self {
+        method: Winograd::F2.named(
+            "winograd_f2_fused",
+            "Winograd F(2x2,3x3) in one kernel: no transformed tiles or products in memory; 3x3, stride 1",
+        ),
+    };
+
+    /// F(4×4, 3×3).
+    pub const F4: Self = Self {
+        method: Winograd::F4.named(
+            "winograd_f4_fused",
+            "Winograd F(4x4,3x3) in one kernel: no transformed tiles or products in memory; 3x3, stride 1",
+        ),
+    };
+
+    /// Whether filters are transformed inside the kernel.
+    fn inside(&self, variant: &Variant) -> Result<bool, Unsupported> {
+        match variant.parts() {
+            ("inside", None) => Ok(true),
+            ("cached", None) => Ok(false),
+            _ => Err(super::unknown_variant(self, variant)),
+        }
+    }
+
+    fn points(&self) -> u64 {
+        self.method.alpha() * self.method.alpha()
+    }
+
+    /// Operations of the kernel for `tiles` tiles in `tile_blocks` blocks, as products to add up.
+    fn terms(&self, conv: &Conv, inside: bool, tiles: u64, block: Block, tile_blocks: u64) -> [[u64; 4]; 4] {
+        let transforms = self.method.transforms();
+        let (c, k, cg) = (conv.channels_in(), conv.channels_out(), conv.group_channels_in());
+        let filter_blocks = conv.group_channels_out().div_ceil(block.filters);
+        [
+            [2 * self.points(), cg, k, tiles],
+            [2 * filter_blocks, c, tiles, Transforms::terms(&transforms.bt)],
+            [2, k, tiles, Transforms::terms(&transforms.at)],
+            [if inside { 2 * tile_blocks } else { 0 }, k, cg, Transforms::terms(&transforms.g)],
+        ]
+    }
+
+    fn step(&self, conv: &Conv, launch: &Launch, limits: &Limits) -> Result<Step, Unsupported> {
+        let Launch { tiling, block, cut, inside, first, images, .. } = launch;
+        let transforms = self.method.transforms();
+        let [_, height, width] = conv.axes_3d();
+        let (k, c, bytes) = (conv.group_channels_out(), conv.group_channels_in(), conv.element().bytes());
+        let m = self.method.m;
+        let tiles = images * tiling.image;
+        // A block that windows cut in two counts where it ends.
+        let tile_blocks = (first * tiling.image + tiles).div_ceil(block.tiles) - (first * tiling.image).div_ceil(block.tiles);
+        let operations = self
+            .terms(conv, *inside, tiles, *block, tile_blocks)
+            .iter()
+            .fold(0_u64, |sum, factors| sum.saturating_add(product(factors).unwrap_or(u64::MAX)));
+        let (tiles_m, tiles_n) = (k.div_ceil(block.filters), tiles.div_ceil(block.tiles));
+        let (input_image, output_image) = (conv.channels_in() * conv.input_points(), conv.channels_out() * conv.output_points());
+        // Rows of a tile that begin and end on its edge are written as vectors.
+        let whole =
+            (height.dilation, width.dilation) == (1, 1) && width.output().is_multiple_of(m) && u64::from(launch.output.1).is_multiple_of(m);
+        let filter_elements = if *inside { 9 } else { self.points() };
+        let mut step = StepBuilder::new("winograd_fused", "winograd_fused", ElementType::F32)
+            .constant("m", Constant::Size(word("tile edge", m)?))
+            .constant("bt", Constant::Matrix(literals(&transforms.bt)))
+            .constant("at", Constant::Matrix(literals(&transforms.at)))
+            .constant("g", Constant::Matrix(literals(&transforms.g)))
+            .constant("inside", Constant::Flag(*inside))
+            .constant("vector_filters", Constant::Flag(!inside && k.is_multiple_of(4)))
+            .constant("whole", Constant::Flag(whole));
+        for (name, value) in cut.constants() {
+            step = step.constant(name, Constant::Size(value));
+        }
+        step.workgroup_bytes(cut.workgroup_bytes())
+            .bind(launch.input.0)
+            .bind(launch.filters)
+            .bind(launch.output.0.write())
+            .problem(&[("k", k), ("c", c), ("groups", conv.groups()), ("h", height.size), ("w", width.size)])?
+            .problem(&[("p", height.output()), ("q", width.output()), ("pad_h", height.pad_before), ("pad_w", width.pad_before)])?
+            .problem(&[("dilation_h", height.dilation), ("dilation_w", width.dilation)])?
+            .problem(&[("tiles", tiles), ("tiles_image", tiling.image), ("tiles_w", tiling.columns)])?
+            .problem(&[("input_skip", launch.input.1.into()), ("output_skip", launch.output.1.into())])?
+            .problem(&[("tiles_m", tiles_m), ("tiles_n", tiles_n)])?
+            .cost(
+                &[operations],
+                &[
+                    &[*images, input_image, bytes],
+                    &[filter_elements, conv.channels_out(), c, bytes],
+                    &[*images, output_image, bytes],
+                ],
+            )
+            .tiled(tiles_m.saturating_mul(tiles_n).saturating_mul(conv.groups()), [cut.lanes_n * cut.lanes_m, cut.points, 1], limits)
+    }
+}
+
+/// The filters and tiles of a workgroup.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Block {
+    filters: u64,
+    tiles: u64,
+}
+
+/// Workgroups below which blocks are made of fewer filters: too few to fill a device.
+const FEW_BLOCKS: u64 = 64;
+
+impl Block {
+    /// Large enough to use a transformed tile for many filters, no larger than there are filters and tiles, and not so large that only few
+    /// workgroups are left.
+    fn of(conv: &Conv, m: u64, tiles: u64) -> Self {
+        let mut block = Self { filters: 32, tiles: if m == 2 { 32 } else { 16 } };
+        let filters = conv.group_channels_out();
+        while block.tiles > 4 && block.tiles / 2 >= tiles {
+            block.tiles /= 2;
+        }
+        while block.filters > 4 && block.filters / 2 >= filters {
+            block.filters /= 2;
+        }
+        let blocks = |block: Self| filters.div_ceil(block.filters).saturating_mul(tiles.div_ceil(block.tiles)).saturating_mul(conv.groups());
+        if block.filters > 16 && blocks(block) < FEW_BLOCKS {
+            block.filters = 16;
+        }
+        block
+    }
+}
+
+/// How a workgroup shares out its block: the points over invocations, then register tiles of `rows` filters by `columns` vectors of four
+/// tiles over `lanes_m` by `lanes_n` of them; `depth` channels are staged together, and `turn` register rows change hands together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Cut {
+    rows: u32,
+    columns: u32,
+    lanes_m: u32,
+    lanes_n: u32,
+    points: u32,
+    depth: u32,
+    turn: u32,
+}
+
+impl Cut {
+    /// Register tiles, the first that fits first: the accumulators most devices hold with room to spare, then fewer for small blocks, then
+    /// more where a workgroup may have few invocations.
+    const REGISTERS: [(u32, u32); 7] = [(8, 2), (4, 2), (4, 1), (16, 2), (32, 2), (32, 4), (32, 8)];
+
+    /// Invocations below which a register tile is made smaller.
+    const ENOUGH: u32 = 128;
+
+    /// The cut of a block for a device, `channels` being those of a group.
+    fn of(block: Block, points: u64, channels: u64, limits: &Limits) -> Result<Self, Unsupported> {
+        let [filters, tiles, points] = [block.filters, block.tiles, points].map(|n| u32::try_from(n).unwrap_or(u32::MAX));
+        let cuts = Self::REGISTERS.into_iter().filter(|(rows, columns)| filters % rows == 0 && tiles % (4 * columns) == 0);
+        let cuts = cuts.map(|(rows, columns)| Self {
+            rows,
+            columns,
+            lanes_m: filters / rows,
+            lanes_n: tiles / (4 * columns),
+            points,
+            depth: 1,
+            turn: 1,
+        });
+        let runs = |cut: &Self| {
+            cut.lanes() <= limits.max_workgroup_invocations
+                && cut.lanes_m * cut.lanes_n <= limits.max_workgroup_size[0]
+                && cut.points <= limits.max_workgroup_size[1]
+                && cut.workgroup_bytes() <= limits.max_workgroup_bytes
+                && cut.stages()
+        };
+        let fitting: Vec<Self> = cuts.filter(runs).collect();
+        let cut = fitting.iter().find(|cut| cut.lanes() >= Self::ENOUGH).or_else(|| fitting.iter().max_by_key(|cut| cut.lanes()));
+        let Some(&cut) = cut else {
+            return Err(Unsupported::Limit {
+                what: format!("a block of {filters} filters by {tiles} tiles of {points} points: invocations x workgroup bytes"),
+                needed: format!("{} x {}", points * filters.max(1) * tiles / 256, 4 * points * (filters + tiles)),
+                limit_name: "workgroup limits".into(),
+                limit: format!("{} x {}", limits.max_workgroup_invocations, limits.max_workgroup_bytes),
+            });
+        };
+        let fits = |cut: &Self| cut.stages() && cut.workgroup_bytes() <= limits.max_workgroup_bytes.min(Self::ROOM);
+        let deepest = [8, 4, 2].map(|depth| Self { depth, ..cut }).into_iter();
+        let cut = deepest.filter(|cut| channels > u64::from(cut.depth / 2)).find(fits).unwrap_or(cut);
+        // As many rows change hands together as invocations can take back and the staged blocks have room for.
+        let room = cut.workgroup_bytes();
+        let most = (0..).map(|power| 1 << power).take_while(|turn| turn <= &cut.rows && cut.rows.is_multiple_of(*turn));
+        let turns = most.map(|turn| Self { turn, ..cut });
+        Ok(turns.filter(|cut| cut.pairs() <= cut.lanes() && cut.workgroup_bytes() <= room).last().unwrap_or(cut))
+    }
+
+    /// Workgroup memory beyond which too few workgroups share a processor.
+    const ROOM: u32 = 32 << 10;
+
+    fn lanes(&self) -> u32 {
+        self.points * self.lanes_m * self.lanes_n
+    }
+
+    fn filters(&self) -> u32 {
+        self.rows * self.lanes_m
+    }
+
+    fn tiles(&self) -> u32 {
+        4 * self.columns * self.lanes_n
+    }
+
+    /// Pairs of a filter and a tile whose products change hands together.
+    fn pairs(&self) -> u32 {
+        self.turn * self.lanes_m * self.tiles()
+    }
+
+    /// Whether there is an invocation for each tile and filter to be transformed.
+    fn stages(&self) -> bool {
+        self.depth * (self.filters() + self.tiles()) <= self.lanes() && self.pairs() <= self.lanes()
+    }
+
+    fn workgroup_bytes(&self) -> u32 {
+        4 * self.points * (self.depth * (self.filters() + self.tiles())).max(self.pairs())
+    }
+
+    fn constants(&self) -> [(&'static str, u32); 6] {
+        [
+            ("rows", self.rows),
+            ("columns", self.columns),
+            ("lanes_m", self.lanes_m),
+            ("lanes_n", self.lanes_n),
+            ("depth", self.depth),
+            ("turn", self.turn),
+        ]
+    }
+}
+
+impl std::fmt::Display for Cut {
+    /// As tiles are written, with the points in the middle.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { rows, columns, lanes_m, lanes_n, points, depth, turn } = self;
+        write!(f, "{rows}x{} lanes {lanes_n}x{lanes_m}x{points} depth {depth} turn {turn}", 4 * columns)
+    }
+}
+
+/// What one dispatch is about.
+struct Launch<'a> {
+    tiling: &'a Tiling,
+    block: Block,
+    cut: Cut,
+    inside: bool,
+    first: u64,
+    images: u64,
+    input: (Binding, u32),
+    filters: Binding,
+    output: (Binding, u32),
+}
+
+impl Algorithm for WinogradFused {
+    fn id(&self) -> &'static str {
+        self.method.id()
+    }
+
+    fn summary(&self) -> &'static str {
+        self.method.summary()
+    }
+
+    fn workspace_formula(&self) -> &'static str {
+        if self.method.m == 2 { "inside: 0; cached: 16*K*C/g" } else { "inside: 0; cached: 36*K*C/g" }
+    }
+
+    fn knobs(&self) -> &'static [&'static str] {
+        &["inside", "cached"]
+    }
+
+    fn variants(&self, _conv: &Conv, _limits: &Limits) -> Vec<Variant> {
+        ["inside", "cached"].map(Variant::word).into()
+    }
+
+    fn workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
+        let inside = self.inside(variant)?;
+        self.method.tiling(conv)?;
+        if inside {
+            return Ok(Bytes(0));
+        }
+        workspace_bytes("transformed filters", &[self.points(), conv.channels_out(), conv.group_channels_in()], ElementType::F32)
+    }
+
+    fn operations(&self, conv: &Conv, variant: &Variant) -> Result<Ops, Unsupported> {
+        let inside = self.inside(variant)?;
+        self.workspace(conv, variant)?;
+        let tiles = self.method.tiling(conv)?.all;
+        let block = Block::of(conv, self.method.m, tiles);
+        let once = if inside { 0 } else { 2 };
+        let filters = [once, conv.channels_out(), conv.group_channels_in(), Transforms::terms(&self.method.transforms().g)];
+        let terms = self.terms(conv, inside, tiles, block, tiles.div_ceil(block.tiles));
+        let sum = terms.iter().chain([&filters]).try_fold(0_u64, |sum, factors| sum.checked_add(product(factors)?));
+        sum.map(Ops).ok_or_else(|| Unsupported::overflow("operations", &terms[0]))
+    }
+
+    fn plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported> {
+        let inside = self.inside(variant)?;
+        self.workspace(conv, variant)?;
+        let tiling = self.method.tiling(conv)?;
+        let block = Block::of(conv, self.method.m, tiling.all);
+        let cut = Cut::of(block, self.points(), conv.group_channels_in(), limits)?;
+        let mut plan = Plan::new(conv);
+        let mut filters = plan.whole(Plan::WEIGHTS);
+        if !inside {
+            let id = plan.cached_workspace("filters", &[self.points(), conv.channels_out(), conv.group_channels_in()], ElementType::F32)?;
+            filters = plan.whole(id);
+            if tiling.all > 0 {
+                self.method.push_filter_transform(&mut plan, conv, id, true, limits)?;
+            }
+        }
+        let (input_image, output_image) = (conv.channels_in() * conv.input_points(), conv.channels_out() * conv.output_points());
+        let bytes = conv.element().bytes();
+        let piece = images_per_step(conv.batch(), &[input_image * bytes, output_image * bytes], limits);
+        check_steps(1 + conv.batch().div_ceil(piece))?;
+        for (first, images) in pieces(conv.batch(), piece) {
+            let input = plan.window(Plan::INPUT, first * input_image, images * input_image, limits);
+            let output = plan.window(Plan::OUTPUT, first * output_image, images * output_image, limits);
+            let launch = Launch { tiling: &tiling, block, cut, inside, first, images, input, filters, output };
+            plan.steps.push(self.step(conv, &launch, limits)?);
+        }
+        plan.tuning = format!("winograd_fused {cut}");
+        plan.finish(limits)
+    }
+
+    fn amplification(&self, conv: &Conv) -> f64 {
+        self.method.amplification(conv)
+    }
+}
