@@ -89,8 +89,8 @@ enum CacheArgument {
 enum Format {
     /// A summary for people
     Table,
-    /// A CSV row for each measured case, with the columns that benchmarks of other programs have: peer,version,device, those of
-    /// --layers, ms_median,ms_min,gflops; the summary goes to standard error
+    /// A CSV row for each measured case, with the columns that benchmarks of other programs have: `peer,version,device`, those of
+    /// --layers, `ms_median,ms_min,gflops`; the summary goes to standard error
     Peers,
 }
 

@@ -19,6 +19,7 @@ pub const LAYER_COLUMNS: [&str; 13] = ["layer", "n", "c", "h", "w", "k", "r", "s
 
 /// What the columns after the name say of a convolution; `None` of one they cannot say: not 2-D, not the forward pass, or with a
 /// stride, padding or dilation that differs between axes or sides.
+#[expect(clippy::many_single_char_names, reason = "the columns have these names")]
 pub fn layer_columns(conv: &Conv) -> Option<[String; 12]> {
     let &[height, width] = conv.axes() else { return None };
     let uniform = (height.stride, height.dilation) == (width.stride, width.dilation)
@@ -47,6 +48,7 @@ pub fn layer_columns(conv: &Conv) -> Option<[String; 12]> {
 ///
 /// # Errors
 /// [`ConvError`] for one that is impossible.
+#[expect(clippy::many_single_char_names, reason = "the columns have these names")]
 pub fn conv_of_columns(numbers: [u64; 11], element: ElementType) -> Result<Conv, ConvError> {
     let [n, c, h, w, k, r, s, stride, pad, dilation, groups] = numbers;
     let axis = |size, kernel| Axis::new(size, kernel).stride(stride).pad(pad, pad).dilation(dilation);
