@@ -5,7 +5,7 @@ use crate::algorithm::Algorithm;
 use crate::cost::Model;
 use crate::plan::Limits;
 use crate::record::{Cache, CaseKey, Status};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// Leaves of each layer the case of least predicted time, and what patterns beside `auto` ask for. A layer that nothing can run keeps
 /// all its rows: they say why.
@@ -27,18 +27,20 @@ pub(super) fn narrow(
             best.insert(layer(case), (time, case.clone()));
         }
     }
-    let mut empty = HashSet::new();
-    let mut keep = |planned: &Planned| {
+    // An empty problem is as well not computed by one algorithm as by all.
+    for case in planned.iter().filter(|p| is_empty(p)).map(Planned::case) {
+        best.entry(layer(case)).or_insert_with(|| (0.0, case.clone()));
+    }
+    let keep = |planned: &Planned| {
         let case = planned.case();
-        let nothing_to_do = matches!(planned, Planned::Row(rows) if rows.measurement.status == Status::Skipped);
-        let chosen = match best.get(&layer(case)) {
-            Some((_, chosen)) => chosen == case,
-            // An empty problem is as well not computed by one algorithm as by all.
-            None => !nothing_to_do || empty.insert(layer(case)),
-        };
-        chosen || selection.names(case)
+        best.get(&layer(case)).is_none_or(|(_, chosen)| chosen == case) || selection.names(case)
     };
-    planned.into_iter().filter(|planned| keep(planned)).collect()
+    planned.into_iter().filter(keep).collect()
+}
+
+/// Whether there is nothing to compute.
+fn is_empty(planned: &Planned) -> bool {
+    matches!(planned, Planned::Row(rows) if rows.measurement.status == Status::Skipped)
 }
 
 fn layer(case: &CaseKey) -> (String, String, Cache) {
