@@ -85,7 +85,8 @@ impl Request<'_> {
             let algorithm = self.algorithms.iter().find(|a| a.id() == case.algorithm)?;
             algorithm.workspace(&case.conv, &case.variant).err().filter(|why| matches!(why, Unsupported::Variant(_)))
         };
-        for case in planned.iter().map(Planned::case) {
+        // The row that stands for a whole algorithm names no variant: what it lacks is not one.
+        for case in planned.iter().filter(|p| !p.stands_for_algorithm()).map(Planned::case) {
             let Some(why) = refusal(case) else { continue };
             let same = |p: &&Planned| (&p.case().algorithm, &p.case().variant) == (&case.algorithm, &case.variant);
             if planned.iter().filter(same).all(|p| refusal(p.case()).is_some()) {
