@@ -12,6 +12,7 @@ use crate::tune::{Decision, Provenance, block, merge};
 use crate::units::Nanoseconds;
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
+use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -251,12 +252,12 @@ fn text(tuned: &Tuned) -> String {
     let mut text = lines(&table(&["choice", "before", "its times", "now", "its times", ">gain", ">tried"], rows));
     for decision in &tuned.decisions {
         for dropped in &decision.found.dropped {
-            text += &format!("dropped {}: {}: {}\n", decision.knob, dropped.candidate, dropped.reason);
+            let _ = writeln!(text, "dropped {}: {}: {}", decision.knob, dropped.candidate, dropped.reason);
         }
     }
     if !tuned.unreached.is_empty() {
         let knobs: Vec<String> = tuned.unreached.iter().map(ToString::to_string).collect();
-        text += &format!("not reached within --time-budget: {}\n", knobs.join(", "));
+        let _ = writeln!(text, "not reached within --time-budget: {}", knobs.join(", "));
     }
     text
 }

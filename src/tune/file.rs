@@ -122,13 +122,13 @@ pub fn block(provenance: &Provenance<'_>, decisions: &[Decision], earlier: Optio
         let rest: Vec<_> = earlier.tiles.iter().filter(|rule| !decided(rule)).map(|&rule| (kept(), rule)).collect();
         tiles.extend(rest);
     }
-    let _ = lanes.map(|(note, value)| write!(text, "{note}lanes = {value}\n"));
-    let _ = specialise.map(|(note, value)| write!(text, "{note}specialise = {value}\n"));
+    let _ = lanes.map(|(note, value)| writeln!(text, "{note}lanes = {value}"));
+    let _ = specialise.map(|(note, value)| writeln!(text, "{note}specialise = {value}"));
     if !tiles.is_empty() {
         text += "tiles = [\n";
         for (note, Rule { kernel, shape, tile }) in tiles {
             let shape = shape.map_or(String::new(), |shape| format!("shape = \"{shape}\", "));
-            let _ = write!(text, "  {note}  {{ kernel = \"{kernel}\", {shape}tile = \"{tile}\" }},\n");
+            let _ = writeln!(text, "  {note}  {{ kernel = \"{kernel}\", {shape}tile = \"{tile}\" }},");
         }
         text += "]\n";
     }

@@ -339,7 +339,7 @@ impl<T: Clone + PartialEq, M: Measure<T>> Search<'_, T, M> {
     }
 
     /// Samples of both, one right after the other, each first in turn. Ends where one of them fails, with nothing.
-    fn duel(&mut self, incumbent: &T, challenger: &T) -> Result<Vec<(Vec<f64>, Vec<f64>)>, M::Error> {
+    fn duel(&mut self, incumbent: &T, challenger: &T) -> Result<Vec<Pair>, M::Error> {
         let mut pairs = Vec::new();
         while pairs.len() < PAIRS.0 || (pairs.len() < PAIRS.1 && !self.is_past(1.0)) {
             let order = if pairs.len() % 2 == 0 { [incumbent, challenger] } else { [challenger, incumbent] };
@@ -350,6 +350,9 @@ impl<T: Clone + PartialEq, M: Measure<T>> Search<'_, T, M> {
     }
 }
 
+/// Times of the incumbent and of the challenger, problem by problem.
+type Pair = (Vec<f64>, Vec<f64>);
+
 /// Logarithm of the challenger's time over the incumbent's, mean over the problems.
 struct Ratio {
     /// Median of the pairs.
@@ -358,8 +361,8 @@ struct Ratio {
     least: f64,
 }
 
-fn ratio(pairs: &[(Vec<f64>, Vec<f64>)]) -> Ratio {
-    let of = |(before, after): &(Vec<f64>, Vec<f64>)| mean(after.iter().zip(before).map(|(a, b)| (a / b).ln()));
+fn ratio(pairs: &[Pair]) -> Ratio {
+    let of = |(before, after): &Pair| mean(after.iter().zip(before).map(|(a, b)| (a / b).ln()));
     let (mut before, mut after) = (Entry::new(()), Entry::new(()));
     for pair in pairs {
         before.take(&pair.0);

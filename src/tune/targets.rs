@@ -171,22 +171,22 @@ impl Target {
         };
         let incumbent = plans(knob.current(limits)).unwrap_or_default();
         let mut seen = HashSet::from([incumbent.clone()]);
-        let mut differ: Vec<Option<Vec<bool>>> = incumbent.iter().map(|work| Some(vec![false; work.len()])).collect();
+        let mut changed: Vec<Option<Vec<bool>>> = incumbent.iter().map(|work| Some(vec![false; work.len()])).collect();
         let mut distinct = |choice: &Choice| {
             let Some(works) = plans(*choice) else { return false };
-            for ((differ, before), now) in differ.iter_mut().zip(&incumbent).zip(&works) {
+            for ((changed, before), now) in changed.iter_mut().zip(&incumbent).zip(&works) {
                 // Steps of plans with different numbers of them cannot be told apart: then the whole counts.
-                *differ = differ.take().filter(|_| before.len() == now.len());
-                let marks = differ.iter_mut().flatten().zip(before).zip(now);
-                marks.for_each(|((mark, before), now)| *mark |= !now.once && before != now);
+                *changed = changed.take().filter(|_| before.len() == now.len());
+                let steps = changed.iter_mut().flatten().zip(before).zip(now);
+                steps.for_each(|((mark, before), now)| *mark |= !now.once && before != now);
             }
             seen.insert(works)
         };
         let first: Vec<Choice> = knob.known(limits).into_iter().filter(&mut distinct).collect();
         let mut rest: Vec<Choice> = knob.choices(limits).into_iter().filter(&mut distinct).collect();
         rest.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
-        for (problem, differ) in self.problems.iter_mut().zip(differ) {
-            let marks = differ.unwrap_or_default();
+        for (problem, changed) in self.problems.iter_mut().zip(changed) {
+            let marks = changed.unwrap_or_default();
             problem.steps = (0..marks.len()).filter(|&step| marks[step]).collect();
         }
         Candidates::new(first, rest, Choice::distance)

@@ -10,7 +10,7 @@
 //! ]
 //! ```
 
-use super::{Rule, ShapeClass, Tile, TiledKernel, Tuning, TuningFile};
+use super::{Rule, ShapeClass, Tile, TileError, TiledKernel, Tuning, TuningFile};
 use crate::plan::DeviceClass;
 use crate::suite::Place;
 use serde::Deserialize;
@@ -115,10 +115,10 @@ impl TuningFile {
         let source = Source { text, file };
         let raw: RawFile = toml::from_str(text).map_err(|error| {
             let problem = printable(&error.message().split_whitespace().collect::<Vec<_>>().join(" "));
-            source.fault(&error.span().unwrap_or_default(), problem)
+            source.fault(&error.span().unwrap_or_default(), &problem)
         })?;
         if raw.device.is_empty() {
-            return Err(source.fault(&(0..0), "it has no entry; one is written [[device]] with name and tiles".into()));
+            return Err(source.fault(&(0..0), "it has no entry; one is written [[device]] with name and tiles"));
         }
         Ok(Self { device: raw.device.into_iter().map(|raw| source.device(raw)).collect::<Result<_, _>>()? })
     }
@@ -157,20 +157,20 @@ impl Source<'_> {
         let driver = raw.driver.map(|driver| self.text_of("driver", driver)).transpose()?;
         let lanes = raw.lanes.map(|lanes| {
             let within = u32::try_from(*lanes.get_ref()).ok().filter(|value| (1..=MOST_LANES).contains(value));
-            within.ok_or_else(|| self.fault(&lanes.span(), format!("lanes {} is not within 1 to {MOST_LANES}", lanes.get_ref())))
+            within.ok_or_else(|| self.fault(&lanes.span(), &format!("lanes {} is not within 1 to {MOST_LANES}", lanes.get_ref())))
         });
-        let mut lines: HashMap<(TiledKernel, Option<ShapeClass>), usize> = HashMap::new();
+        let mut taken: HashMap<(TiledKernel, Option<ShapeClass>), usize> = HashMap::new();
         let mut tiles = Vec::with_capacity(raw.tiles.len());
         for rule in raw.tiles {
             let (kernel, shape) = (*rule.kernel.get_ref(), rule.shape);
-            let tile: Tile = rule.tile.get_ref().parse().map_err(|error| self.fault(&rule.tile.span(), format!("{error}")))?;
+            let tile: Tile = rule.tile.get_ref().parse().map_err(|error: TileError| self.fault(&rule.tile.span(), &error.to_string()))?;
             let of = shape.map_or_else(|| "every shape".to_owned(), |shape| format!("shape '{shape}'"));
-            let earlier = lines.get(&(kernel, None)).or_else(|| lines.get(&(kernel, shape)));
+            let earlier = taken.get(&(kernel, None)).or_else(|| taken.get(&(kernel, shape)));
             if let Some(line) = earlier {
                 let problem = format!("tile of kernel '{kernel}' for {of} is never taken: the one on line {line} goes before it");
-                return Err(self.fault(&rule.kernel.span(), problem));
+                return Err(self.fault(&rule.kernel.span(), &problem));
             }
-            lines.insert((kernel, shape), self.place(rule.kernel.span().start).line);
+            taken.insert((kernel, shape), self.place(rule.kernel.span().start).line);
             tiles.push(Rule { kernel, shape, tile });
         }
         Ok(Tuning { class: raw.class, name, driver, lanes: lanes.transpose()?, specialise: raw.specialise, tiles })
@@ -188,11 +188,11 @@ impl Source<'_> {
         } else {
             return Ok(text.into_inner());
         };
-        Err(self.fault(&text.span(), printable(&problem)))
+        Err(self.fault(&text.span(), &problem))
     }
 
-    fn fault(&self, span: &Range<usize>, problem: String) -> TuningError {
-        TuningError::Content { place: self.place(span.start), problem: printable(&problem) }
+    fn fault(&self, span: &Range<usize>, problem: &str) -> TuningError {
+        TuningError::Content { place: self.place(span.start), problem: printable(problem) }
     }
 
     /// Line and column of a byte.
