@@ -170,7 +170,7 @@ impl Target {
             self.problems.iter().map(|problem| problem.plan(&limits).map(|plan| work(&plan))).collect::<Option<Vec<_>>>()
         };
         let incumbent = plans(knob.current(limits)).unwrap_or_default();
-        let mut seen = HashSet::from([incumbent.clone()]);
+        let mut known = HashSet::from([incumbent.clone()]);
         let mut changed: Vec<Option<Vec<bool>>> = incumbent.iter().map(|work| Some(vec![false; work.len()])).collect();
         let mut distinct = |choice: &Choice| {
             let Some(works) = plans(*choice) else { return false };
@@ -180,7 +180,7 @@ impl Target {
                 let steps = changed.iter_mut().flatten().zip(before).zip(now);
                 steps.for_each(|((mark, before), now)| *mark |= !now.once && before != now);
             }
-            seen.insert(works)
+            known.insert(works)
         };
         let first: Vec<Choice> = knob.known(limits).into_iter().filter(&mut distinct).collect();
         let mut rest: Vec<Choice> = knob.choices(limits).into_iter().filter(&mut distinct).collect();
