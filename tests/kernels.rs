@@ -8,7 +8,7 @@ mod onnx_cases;
 
 use convledger::algorithm::{ALGORITHMS, Algorithm, Variant, add_bias, find};
 use convledger::conv::{Axis, Conv, ConvSpec};
-use convledger::device::{Clock, Gpu, Loaded};
+use convledger::device::{Checks, Clock, Gpu, Loaded};
 use convledger::plan::{BufferId, Limits, Plan, Role, Rule, Tile, TiledKernel, Tuning, Unsupported};
 use convledger::verify::{Expectation, Inputs, tolerance};
 use proptest::prelude::*;
@@ -48,7 +48,7 @@ fn verify_all(gpu: &Gpu, conv: &Conv, limits: &Limits, seed: u64) -> Result<usiz
 }
 
 /// Shapes that break kernels: odd sizes, edges, groups, every rank.
-const SHAPES: [&str; 20] = [
+const SHAPES: [&str; 22] = [
     "n1c1h1w1_k1r1s1",
     "n1c64h14w14_k64r3s3_p1",
     "n2c3h17w19_k5r3s3_p1",
@@ -68,16 +68,21 @@ const SHAPES: [&str; 20] = [
     "n1c8h19w28_k3r19s28",
     "n1c20h5w33_k17r3s3_p1",
     "n4c2h2w2_k2r1s1_s2",
+    "n2c6h13w15_k12r3s3_p2_d2_g6",
+    "n1c3h40w8_k3r5s5_s2_p2_g3",
     "n1c130h6w6_k70r3s3_p1",
 ];
 
 #[test]
-fn odd_shapes_are_right() {
+fn odd_shapes_are_right_with_and_without_checks() {
     let gpu = device::open();
-    for shape in SHAPES {
-        let conv: Conv = shape.parse().expect(shape);
-        let verified = verify_all(&gpu, &conv, &gpu.limits, 7).unwrap_or_else(|error| panic!("{error}"));
-        assert!(verified >= 2, "{shape}: only {verified} cases ran");
+    for checks in [Checks::Off, Checks::On] {
+        gpu.set_checks(checks);
+        for shape in SHAPES {
+            let conv: Conv = shape.parse().expect(shape);
+            let verified = verify_all(&gpu, &conv, &gpu.limits, 7).unwrap_or_else(|error| panic!("checks {checks:?}: {error}"));
+            assert!(verified >= 3, "{shape}: only {verified} cases ran");
+        }
     }
 }
 
@@ -112,32 +117,31 @@ const TILES: [&str; 10] = [
 fn every_tile_is_right() {
     // Sizes around the register and workgroup tiles' edges and the blocks' depth.
     let gpu = device::open();
-    let limits = Limits { min_subgroup: gpu.limits.min_subgroup.max(8), ..gpu.limits.clone() };
-    for text in TILES {
+    for (index, text) in TILES.iter().enumerate() {
         let tile: Tile = text.parse().expect(text);
+        if tile.obstacle(&gpu.limits).is_some() {
+            continue;
+        }
+        // Every other tile with the shape folded into the text.
         let rules = TiledKernel::ALL.map(|kernel| Rule { kernel, shape: None, tile });
-        for specialise in [true, false] {
-            let tuning = Tuning { tiles: rules.into(), specialise: Some(specialise), ..Tuning::NONE };
-            let limits = Limits { tuning, ..limits.clone() };
-            if tile.obstacle(&gpu.limits).is_some() {
-                continue;
-            }
-            for key in [
-                "n2c3h1w1_k1r1s1",
-                "n2c15h4w4_k3r1s1",
-                "n1c33h9w7_k17r1s1",
-                "n2c16h10w12_k32r3s3_p1",
-                "n2c5h17w19_k40r3s3_p1_s2",
-                "n1c20h9w9_k130r3s3_p2_d2",
-                "n2c6d3h5w7_k20t2r3s3_p1_g2",
-                "n1c2h21w18_k9r5s3_p3:1x0:2",
-                "n3c48h14w14_k48r3s3_p1",
-            ] {
-                let conv: Conv = key.parse().expect(key);
-                for (id, variant) in [("im2col", Variant::word("batch")), ("implicit_gemm", Variant::none())] {
-                    let ran = verify(&gpu, &conv, find(id).expect(id), &variant, &limits, 3);
-                    assert!(ran.unwrap_or_else(|error| panic!("{text}: {error}")), "{text}: {id} of {key} did not run");
-                }
+        let tuning = Tuning { tiles: rules.into(), specialise: Some(index % 2 == 0), ..Tuning::NONE };
+        let limits = Limits { tuning, ..gpu.limits.clone() };
+        for key in [
+            "n2c3h1w1_k1r1s1",
+            "n2c15h4w4_k3r1s1",
+            "n1c33h9w7_k17r1s1",
+            "n2c16h10w12_k32r3s3_p1",
+            "n2c5h17w19_k40r3s3_p1_s2",
+            "n1c20h9w9_k130r3s3_p2_d2",
+            "n2c6d3h5w7_k20t2r3s3_p1_g2",
+            "n1c2h21w18_k9r5s3_p3:1x0:2",
+            "n3c48h14w14_k48r3s3_p1",
+        ] {
+            let conv: Conv = key.parse().expect(key);
+            for (id, variant) in [("im2col", Variant::word("batch")), ("implicit_gemm", Variant::none()), ("direct_tiled", Variant::none())]
+            {
+                let ran = verify(&gpu, &conv, find(id).expect(id), &variant, &limits, 3);
+                assert!(ran.unwrap_or_else(|error| panic!("{text}: {error}")), "{text}: {id} of {key} did not run");
             }
         }
     }

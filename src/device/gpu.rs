@@ -2,6 +2,7 @@
 
 use super::clock::{self, Timestamps};
 use super::pipeline::Pipelines;
+use super::trusted::Checks;
 use super::{Adapter, ClockFacts, DeviceError, Identity};
 use crate::plan::Limits;
 use std::cell::Cell;
@@ -31,6 +32,7 @@ pub struct Gpu {
     pub(super) timestamps: Option<Timestamps>,
     facts: ClockFacts,
     spent: Cell<Spent>,
+    checks: Cell<Checks>,
     /// Set by the driver's callbacks: why the device is lost, or the first error no scope was there to catch.
     trouble: Arc<Mutex<Option<DeviceError>>>,
 }
@@ -71,8 +73,9 @@ impl Gpu {
         device.on_uncaptured_error(Arc::new(move |error| note(&uncaptured, describe("device", error))));
         let pipelines = Pipelines::default();
         let facts = clock::UNMEASURED;
+        let checks = Cell::new(Checks::Off);
         let mut gpu =
-            Self { identity, limits, features, device, queue, pipelines, timestamps: None, facts, spent: Cell::default(), trouble };
+            Self { identity, limits, features, device, queue, pipelines, timestamps: None, facts, spent: Cell::default(), checks, trouble };
         if gpu.device.features().contains(wgpu::Features::TIMESTAMP_QUERY) {
             gpu.timestamps = Some(Timestamps::new(&gpu)?);
         }
@@ -83,6 +86,17 @@ impl Gpu {
     /// The clock in use, its resolution, and what an empty dispatch takes on it.
     pub fn clock(&self) -> ClockFacts {
         self.facts
+    }
+
+    /// Whether kernels compiled from now on get wgpu's checks; those known to stay in range have none at first.
+    pub fn set_checks(&self, checks: Checks) {
+        if self.checks.replace(checks) != checks {
+            self.pipelines.clear();
+        }
+    }
+
+    pub(super) fn checks(&self) -> Checks {
+        self.checks.get()
     }
 
     /// Whether the backend's allocator says what it handed out.

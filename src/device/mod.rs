@@ -8,6 +8,7 @@ mod gpu;
 mod identity;
 mod memory;
 mod pipeline;
+mod trusted;
 
 pub use adapter::{Adapter, adapters, choose};
 pub use clock::probe_plan;
@@ -16,3 +17,4 @@ pub use executor::Loaded;
 pub use gpu::{Gpu, Spent};
 pub use identity::{Clock, ClockFacts, Identity};
 pub use memory::Account;
+pub use trusted::Checks;

@@ -1,6 +1,6 @@
 //! Kernels as compiled pipelines; equal kernels share one.
 
-use super::{DeviceError, Gpu};
+use super::{DeviceError, Gpu, trusted};
 use crate::plan::{Kernel, Step};
 use crate::shader;
 use std::cell::RefCell;
@@ -18,6 +18,11 @@ pub(super) struct Pipeline {
 pub(super) struct Pipelines(RefCell<BTreeMap<Kernel, Rc<Pipeline>>>);
 
 impl Pipelines {
+    /// Forgets them all, so that they are compiled anew.
+    pub(super) fn clear(&self) {
+        self.0.borrow_mut().clear();
+    }
+
     /// The pipeline of a step, compiled at its first use.
     pub(super) fn of(&self, gpu: &Gpu, step: &Step) -> Result<Rc<Pipeline>, DeviceError> {
         if let Some(pipeline) = self.0.borrow().get(&step.kernel) {
@@ -46,8 +51,7 @@ fn compile(gpu: &Gpu, step: &Step) -> Result<Pipeline, DeviceError> {
     let constants = composed.override_values(kernel);
     let label = Some(kernel.shader.as_str());
     let make = || {
-        let source = wgpu::ShaderSource::Wgsl(composed.source.as_str().into());
-        let module = gpu.device.create_shader_module(wgpu::ShaderModuleDescriptor { label, source });
+        let module = trusted::module(gpu, &kernel.shader, &composed.source);
         let layout = gpu.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label, entries: &entries });
         let bind_group_layouts = &[Some(&layout)];
         let pipeline_layout =
@@ -57,7 +61,8 @@ fn compile(gpu: &Gpu, step: &Step) -> Result<Pipeline, DeviceError> {
             layout: Some(&pipeline_layout),
             module: &module,
             entry_point: Some("main"),
-            compilation_options: wgpu::PipelineCompilationOptions { constants: &constants, ..Default::default() },
+            // Every kernel writes its workgroup memory before it reads it.
+            compilation_options: wgpu::PipelineCompilationOptions { constants: &constants, zero_initialize_workgroup_memory: false },
             cache: None,
         });
         Pipeline { pipeline, layout }

@@ -1,0 +1,61 @@
+//! Shader modules without the checks wgpu would add to every access, division and loop. The one place of the crate's device code that
+//! is unsafe.
+//!
+//! The checks cost instructions in the innermost loops: about ten for a division, a comparison for every load. The kernels of this
+//! program clamp their loads and guard their stores themselves, because a tile may stick out of its matrix on every side; that they do
+//! is tested with the checks on and off over odd shapes (`tests/kernels.rs`).
+#![allow(unsafe_code, reason = "wgpu offers modules without checks through an unsafe function only")]
+
+use super::Gpu;
+
+/// Whether wgpu adds its checks to shaders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Checks {
+    /// Accesses are kept in bounds, divisions defined, loops finite, whatever the shader says.
+    On,
+    /// The shader is taken at its word.
+    Off,
+}
+
+/// Kernels whose indices are in range by construction: loads are clamped into the windows bound, stores are guarded, divisors are sizes
+/// of at least one. The others keep the checks.
+const IN_RANGE: [&str; 12] = [
+    "depthwise",
+    "direct",
+    "direct_tiled",
+    "gemm",
+    "gemm_staged",
+    "im2col",
+    "peak_copy",
+    "peak_fma",
+    "peak_workgroup",
+    "winograd_filter",
+    "winograd_input",
+    "winograd_output",
+];
+
+/// A module from text that [`crate::shader::compose`] has validated and held against its plan.
+pub(super) fn module(gpu: &Gpu, shader: &str, source: &str) -> wgpu::ShaderModule {
+    let descriptor = wgpu::ShaderModuleDescriptor { label: Some(shader), source: wgpu::ShaderSource::Wgsl(source.into()) };
+    match gpu.checks() {
+        Checks::Off if !IN_RANGE.contains(&shader) => gpu.device.create_shader_module(descriptor),
+        Checks::On => gpu.device.create_shader_module(descriptor),
+        // SAFETY: only the program's own kernels get here, from templates embedded in the binary with plans of its own algorithms. Their
+        // indices stay within the windows the plan binds, they divide by sizes of at least one, and their loops end: each counts up to
+        // a size of the problem.
+        Checks::Off => unsafe { gpu.device.create_shader_module_trusted(descriptor, wgpu::ShaderRuntimeChecks::unchecked()) },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernels_listed_exist() {
+        let known: Vec<&str> = crate::shader::Library::builtin().shaders().collect();
+        for shader in IN_RANGE {
+            assert!(known.contains(&shader), "{shader}");
+        }
+    }
+}
