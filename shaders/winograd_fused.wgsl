@@ -193,9 +193,9 @@ fn main(
 
     var first = 0u;
     ${fetch()}
-    ${keep()}
-    workgroupBarrier();
     loop {
+        ${keep()}
+        workgroupBarrier();
         first += ${depth}u;
         let more = first < problem.c;
         if more {
@@ -220,8 +220,6 @@ fn main(
         if !more {
             break;
         }
-        ${keep()}
-        workgroupBarrier();
     }
 
     // Rows of products change hands; register row r of lane l holds filter 4·(l + lanes·⌊r/4⌋) + r mod 4.
