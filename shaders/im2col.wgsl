@@ -1,63 +1,67 @@
 // Unfolds input patches into the column matrix that turns a convolution into a matrix product.
 //
-// Stage `im2col`. A workgroup fills a stretch of one row (c,t,r,s) of one image's matrix, so that all but the position along the row is
-// the same for its invocations; each of them copies `repeats` input elements, or zeros where the tap falls into the padding.
-// Layout of `columns`: image, then C·T·R·S rows, then the points of this strip.
+// Stage `im2col`. An invocation copies for four neighbouring output points what `taps` neighbouring taps of a kernel row see: the
+// `wanted` columns of the input (by the stride and the dilation) are loaded once, and each tap's row of the matrix gets four of them.
+// A workgroup stays with one channel and kernel row, so that all but the position is the same for its invocations. Loads in the padding
+// are dropped. Layout of `columns`: image, then C·T·R·S rows, then the points of this strip, which is whole rows of the output.
 //% include "common/problem.wgsl"
 @group(0) @binding(1) var<storage, read> input: array<${element}>;
+//% if vector_c
+@group(0) @binding(2) var<storage, read_write> columns: array<vec4<${element}>>;
+//% else
 @group(0) @binding(2) var<storage, read_write> columns: array<${element}>;
+//% endif
 
 override workgroup_x: u32;
 //% include "common/linear.wgsl"
 
 @compute @workgroup_size(workgroup_x)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
-    let stretch = linear_group(group);
-    let row = stretch / problem.stretches;
-    if row >= problem.rows {
+    let index = linear_group(group);
+    let own = index % problem.stretches * workgroup_x + lane;
+    // Images follow each other without a gap, so channel and image are one index; within it kernel rows, and pieces of them.
+    let piece = index / problem.stretches;
+    if own >= problem.quads || piece >= problem.pieces {
         return;
     }
-    let s = row % problem.s;
-    let r = (row / problem.s) % problem.r;
-    let t = (row / (problem.s * problem.r)) % problem.t;
-    // Images follow each other without a gap, so channel and image are one index.
-    let channel = row / (problem.s * problem.r * problem.t);
+    let first_tap = piece % problem.row_pieces * ${taps}u;
+    let kernel_row = piece / problem.row_pieces;
+    let r = kernel_row % problem.r;
+    let t = kernel_row / problem.r % problem.t;
+    let channel = kernel_row / (problem.r * problem.t);
     let volume = problem.input_skip + channel * problem.d * problem.h * problem.w;
 
-    // An input coordinate in the padding wraps below zero and so compares as too large.
-    let w0 = s * problem.dilation_w - problem.pad_w;
-    let h0 = r * problem.dilation_h - problem.pad_h;
-    let d0 = t * problem.dilation_d - problem.pad_d;
+    let strip_row = own / problem.quads_row;
+    let q0 = own % problem.quads_row * 4u;
+    let p = (problem.row0 + strip_row) % problem.p;
+    let o = (problem.row0 + strip_row) / problem.p;
 
-    var index = (stretch % problem.stretches) * workgroup_x * ${repeats}u + lane;
-    let point = problem.point0 + index;
-    var q = point % problem.q;
-    var p = (point / problem.q) % problem.p;
-    var o = point / (problem.q * problem.p);
-    let out = problem.columns_skip + row * problem.points;
-//% for j in range(repeats)
-    if index < problem.points {
-        let w = q * problem.stride_w + w0;
-        let h = p * problem.stride_h + h0;
-        let d = o * problem.stride_d + d0;
-        var value = ${element}(0.0);
-        if d < problem.d && h < problem.h && w < problem.w {
-            value = input[volume + (d * problem.h + h) * problem.w + w];
-        }
-        columns[out + index] = value;
-    }
-//% if not loop.last
-    // Additions and comparisons in place of two divisions.
-    index += workgroup_x;
-    q += workgroup_x;
-    while q >= problem.q {
-        q -= problem.q;
-        p++;
-        if p == problem.p {
-            p = 0u;
-            o++;
-        }
-    }
+    // An input coordinate in the padding wraps below zero and so compares as too large.
+    let h = p * problem.stride_h + r * problem.dilation_h - problem.pad_h;
+    let d = o * problem.stride_d + t * problem.dilation_d - problem.pad_d;
+    let w0 = q0 * ${stride}u + first_tap * ${dilation}u - problem.pad_w;
+    let in_row = (h < problem.h) & (d < problem.d);
+    let row = volume + (d * problem.h + h) * problem.w + w0;
+//% for x in wanted
+    let in${x} = in_row & (w0 + ${x}u < problem.w);
+    let x${x} = select(${element}(0.0), input[select(volume, row + ${x}u, in${x})], in${x});
+//% endfor
+
+    let out = problem.columns_skip + (kernel_row * problem.s + first_tap) * problem.points + strip_row * problem.q + q0;
+//% for s in range(taps)
+//% if ragged
+    if first_tap + ${s}u < problem.s {
+//% else
+    {
 //% endif
+//% if vector_c
+        columns[(out + ${s}u * problem.points) / 4u] = vec4<${element}>(x${s * dilation}, x${s * dilation + stride}, x${s * dilation + 2 * stride}, x${s * dilation + 3 * stride});
+//% else
+        columns[out + ${s}u * problem.points] = x${s * dilation};
+//% for x in range(1, 4)
+        if q0 + ${x}u < problem.q { columns[out + ${s}u * problem.points + ${x}u] = x${s * dilation + x * stride}; }
+//% endfor
+//% endif
+    }
 //% endfor
 }

@@ -3,15 +3,16 @@
 //! The column matrix has `C·T·R·S` rows; how many of the output points it holds at once is the knob: `batch` all of all images,
 //! `image` all of one, `strip=p` p output rows of one. Groups multiply their own rows of it.
 
-use super::build::{StepBuilder, check_steps, images_per_step, pieces, share};
+use super::build::{StepBuilder, check_steps, images_per_step, pieces, share, word};
+use super::direct_tiled::{sizes, wanted};
 use super::gemm::{Matrix, Product};
 use super::{Algorithm, Variant, geometry};
 use crate::conv::{Conv, ElementType};
 use crate::plan::{BufferId, Constant, Limits, Plan, Unsupported, workspace_bytes};
 use crate::units::Bytes;
 
-/// Elements an invocation of the unfolding kernel copies.
-const REPEATS: u32 = 8;
+/// The most taps of a kernel row an invocation of the unfolding kernel copies.
+const MOST_TAPS: u64 = 8;
 
 /// im2col and GEMM.
 pub struct Im2col;
@@ -51,23 +52,39 @@ impl Im2col {
         let matrix = rows * points;
         let input = plan.window(Plan::INPUT, image * input_image, images * input_image, limits);
         let unfolded = plan.window(columns, slot * matrix, images * matrix, limits);
-        let lanes = limits.lanes_for(points);
-        let stretches = points.div_ceil(u64::from(lanes * REPEATS));
+        let [_, _, width] = conv.axes_3d();
+        let quads_row = width.output().div_ceil(4);
+        let quads = points / width.output() * quads_row;
+        let lanes = limits.lanes_for(quads);
+        let stretches = quads.div_ceil(lanes.into());
+        let taps = width.kernel.min(MOST_TAPS);
+        let row_pieces = width.kernel.div_ceil(taps);
+        let kernel_rows = rows / width.kernel * row_pieces * images;
+        let size = |what: &str, value: u64| word(what, value).map(Constant::Size);
+        let by_four = [width.output(), points, unfolded.1.into()].iter().all(|x| x.is_multiple_of(4));
         let unfold = StepBuilder::new("im2col", "im2col", ElementType::F32)
-            .constant("repeats", Constant::Size(REPEATS))
+            .constant("taps", size("taps", taps)?)
+            .constant("ragged", Constant::Flag(!width.kernel.is_multiple_of(taps)))
+            .constant("stride", size("stride", width.stride)?)
+            .constant("dilation", size("dilation", width.dilation)?)
+            .constant("wanted", sizes("input column", &wanted(4, width.stride, taps, width.dilation))?)
+            .constant("vector_c", Constant::Flag(by_four))
             .bind(input.0)
             .bind(unfolded.0.write())
             .problem(&[
-                ("rows", images * rows),
+                ("pieces", kernel_rows),
+                ("row_pieces", row_pieces),
                 ("stretches", stretches),
-                ("point0", point0),
+                ("quads", quads),
+                ("quads_row", quads_row),
+                ("row0", point0 / width.output()),
                 ("points", points),
                 ("input_skip", input.1.into()),
                 ("columns_skip", unfolded.1.into()),
             ])?
             .problem(&geometry(conv))?
             .cost(&[0], &[&[images, matrix, bytes], &[images, share(input_image, points, conv.output_points()), bytes]])
-            .tiled(images * rows * stretches, [lanes, 1, 1], limits)?;
+            .tiled(kernel_rows * stretches, [lanes, 1, 1], limits)?;
 
         let output_image = conv.channels_out() * conv.output_points();
         let first = image * output_image + point0;
