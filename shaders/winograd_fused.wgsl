@@ -2,10 +2,10 @@
 //
 // A workgroup computes `filters` by `tiles` (filter, tile) pairs of one group. It stages `depth` channels at a time, transformed: of the
 // tiles always, of the filters with `inside`; without it they come transformed and only have to be copied. The α² points are spread over
-// the invocations: each keeps, for one point, a register tile of `rows` filters by `columns` vectors of four tiles. The next block's
-// elements are on their way to registers while the current one is multiplied. At the end the products change hands through workgroup
-// memory, `turn` register rows at a time, and an invocation transforms all points of a pair back. Tails: filters, tiles and channels
-// past the last repeat one there is; tiles past the last channel are zero; stores are guarded.
+// the invocations: each keeps, for one point, a register tile of `rows` filters by `columns` vectors of four tiles. At the end the
+// products change hands through workgroup memory, `turn` register rows at a time, and an invocation transforms all points of a pair back.
+// Tails: filters, tiles and channels past the last repeat one there is; tiles past the last channel are zero; stores are guarded.
+// Fetching the next block while one is multiplied was tried: it takes so many registers that fewer workgroups share a processor.
 //% include "common/problem.wgsl"
 //% from "common/winograd.wgsl" import combine, origin
 @group(0) @binding(1) var<storage, read> input: array<${element}>;
@@ -41,92 +41,9 @@ override workgroup_y: u32;
 // Staged filters, channel by channel and point by point, then staged tiles likewise; at the end products, point by point.
 var<workgroup> block: array<vec4<f32>, ${block}>;
 
-//# What this invocation stages of the next block, on its way from memory. Channels past the last repeat it.
-//% macro fetch()
-        if own < ${depth * tiles}u {
-            let plane = input_start + min(first + own_channel, problem.c - 1u) * problem.h * problem.w;
-//% for i in range(alpha)
-//% for j in range(alpha)
-            d${i}_${j} = f32(input[plane + row${i} + column${j}]);
-//% endfor
-//% endfor
-        }
-//% if inside
-        if own - ${depth * tiles}u < ${depth * filters}u {
-            let plane = (filter_start + min(first + filter_channel, problem.c - 1u)) * 9u;
-//% for i in range(3)
-//% for j in range(3)
-            g${i}_${j} = f32(factors[plane + ${3 * i + j}u]);
-//% endfor
-//% endfor
-        }
-//% else
-//% for i in range(copies)
-        {
-            let channel = at.matrix * problem.c + min(first + copy_channel${i}, problem.c - 1u);
-            let start = (channel * ${points}u + copy_point${i}) * problem.k;
-//% if vector_filters
-            u${i} = vec4<f32>(factors[(start + copy_filter${i}) / 4u]);
-//% else
-            let last = problem.k - 1u;
-            u${i} = vec4<f32>(
-                f32(factors[start + min(copy_filter${i}, last)]), f32(factors[start + min(copy_filter${i} + 1u, last)]),
-                f32(factors[start + min(copy_filter${i} + 2u, last)]), f32(factors[start + min(copy_filter${i} + 3u, last)]));
-//% endif
-        }
-//% endfor
-//% endif
-//% endmacro
-
-//# What was fetched, transformed, into workgroup memory. Taps in the padding are zero here.
-//% macro keep()
-        if own < ${depth * tiles}u {
-            let real = first + own_channel < problem.c;
-//% for j in range(alpha)
-            let in_column${j} = in_w${j} & real;
-//% endfor
-//% for i in range(alpha)
-//% for j in range(alpha)
-            let x${i}_${j} = select(0.0, d${i}_${j}, in_h${i} & in_column${j});
-//% endfor
-//% endfor
-//% for a in range(alpha)
-//% for j in range(alpha)
-            let t${a}_${j} = ${combine(bt[a], "x", "_" ~ j)};
-//% endfor
-//% endfor
-            let to = ${staged_filters}u + own_channel * ${points * tiles4}u + own % ${tiles}u / 4u;
-//% for a in range(alpha)
-//% for b in range(alpha)
-            block[to + ${(a * alpha + b) * tiles4}u][own % 4u] = ${combine(bt[b], "t" ~ a ~ "_", "")};
-//% endfor
-//% endfor
-        }
-//% if inside
-        if own - ${depth * tiles}u < ${depth * filters}u {
-//% for a in range(alpha)
-//% for j in range(3)
-            let t${a}_${j} = ${combine(g[a], "g", "_" ~ j)};
-//% endfor
-//% endfor
-            let to = filter_channel * ${points * filters4}u + filter_row / 4u;
-//% for a in range(alpha)
-//% for b in range(alpha)
-            block[to + ${(a * alpha + b) * filters4}u][filter_row % 4u] = ${combine(g[b], "t" ~ a ~ "_", "")};
-//% endfor
-//% endfor
-        }
-//% else
-//% for i in range(copies)
-//% if whole_copies
-        block[own + ${i * lanes}u] = u${i};
-//% else
-        if own + ${i * lanes}u < ${staged_filters}u {
-            block[own + ${i * lanes}u] = u${i};
-        }
-//% endif
-//% endfor
-//% endif
+//# The vector of the staged filters that is this invocation's i-th to copy.
+//% macro unit(i)
+(own + ${i * lanes}u)
 //% endmacro
 
 @compute @workgroup_size(workgroup_x, workgroup_y)
@@ -143,21 +60,7 @@ fn main(
     let tile_index = at.n * ${tiles}u + own % ${tiles}u;
     let own_channel = own / ${tiles}u;
     ${origin("min(tile_index, problem.tiles - 1u)", m)}
-//% for i in range(alpha)
-    let h${i} = p0 + ${i}u * problem.dilation_h - problem.pad_h;
-    let w${i} = q0 + ${i}u * problem.dilation_w - problem.pad_w;
-    // A coordinate in the padding wraps below zero and so compares as too large; what it stands for reads an element and drops it.
-    let in_h${i} = h${i} < problem.h;
-    let in_w${i} = w${i} < problem.w;
-    let row${i} = select(0u, h${i}, in_h${i}) * problem.w;
-    let column${i} = select(0u, w${i}, in_w${i});
-//% endfor
     let input_start = problem.input_skip + (image * problem.groups + at.matrix) * problem.c * problem.h * problem.w;
-//% for i in range(alpha)
-//% for j in range(alpha)
-    var d${i}_${j} = 0.0;
-//% endfor
-//% endfor
 
     // The filters it stages.
     let first_filter = at.m * ${filters}u;
@@ -165,18 +68,8 @@ fn main(
     let filter_channel = (own - ${depth * tiles}u) % ${depth}u;
     let filter_row = (own - ${depth * tiles}u) / ${depth}u;
     let filter_start = (at.matrix * problem.k + min(first_filter + filter_row, problem.k - 1u)) * problem.c;
-//% for i in range(3)
-//% for j in range(3)
-    var g${i}_${j} = 0.0;
-//% endfor
-//% endfor
 //% else
-//% for i in range(copies)
-    let copy_channel${i} = (own + ${i * lanes}u) / ${points * filters4}u;
-    let copy_point${i} = (own + ${i * lanes}u) / ${filters4}u % ${points}u;
-    let copy_filter${i} = ${"min(" if vector_filters else ""}first_filter + (own + ${i * lanes}u) % ${filters4}u * 4u${", problem.k - 4u)" if vector_filters else ""};
-    var u${i} = vec4<f32>(0.0);
-//% endfor
+    let last_copy = (at.matrix + 1u) * problem.c * ${points}u - 1u;
 //% endif
 
     // The point and the register tile it multiplies.
@@ -191,16 +84,73 @@ fn main(
 //% endfor
 //% endfor
 
-    var first = 0u;
-    ${fetch()}
-    loop {
-        ${keep()}
-        workgroupBarrier();
-        first += ${depth}u;
-        let more = first < problem.c;
-        if more {
-            ${fetch()}
+    for (var first = 0u; first < problem.c; first += ${depth}u) {
+        // Channels past the last repeat it, with tiles of zeros.
+        if own < ${depth * tiles}u {
+            let plane = input_start + min(first + own_channel, problem.c - 1u) * problem.h * problem.w;
+            let real = first + own_channel < problem.c;
+            // A coordinate in the padding wraps below zero and so compares as too large; what it stands for reads an element and drops it.
+//% for i in range(alpha)
+            let h${i} = p0 + ${i}u * problem.dilation_h - problem.pad_h;
+            let w${i} = q0 + ${i}u * problem.dilation_w - problem.pad_w;
+            let in_h${i} = h${i} < problem.h;
+            let in_w${i} = w${i} < problem.w;
+            let row${i} = select(0u, h${i}, in_h${i}) * problem.w;
+            let column${i} = select(0u, w${i}, in_w${i});
+//% endfor
+            // Column by column, so that few elements wait in registers at a time.
+//% for j in range(alpha)
+            let in_column${j} = in_w${j} & real;
+//% for i in range(alpha)
+            let d${i}_${j} = select(0.0, f32(input[plane + row${i} + column${j}]), in_h${i} & in_column${j});
+//% endfor
+//% for a in range(alpha)
+            let t${a}_${j} = ${combine(bt[a], "d", "_" ~ j)};
+//% endfor
+//% endfor
+            let to = ${staged_filters}u + own_channel * ${points * tiles4}u + own % ${tiles}u / 4u;
+//% for a in range(alpha)
+//% for b in range(alpha)
+            block[to + ${(a * alpha + b) * tiles4}u][own % 4u] = ${combine(bt[b], "t" ~ a ~ "_", "")};
+//% endfor
+//% endfor
         }
+//% if inside
+        if own - ${depth * tiles}u < ${depth * filters}u {
+            let plane = (filter_start + min(first + filter_channel, problem.c - 1u)) * 9u;
+//% for j in range(3)
+//% for i in range(3)
+            let g${i}_${j} = f32(factors[plane + ${3 * i + j}u]);
+//% endfor
+//% for a in range(alpha)
+            let t${a}_${j} = ${combine(g[a], "g", "_" ~ j)};
+//% endfor
+//% endfor
+            let to = filter_channel * ${points * filters4}u + filter_row / 4u;
+//% for a in range(alpha)
+//% for b in range(alpha)
+            block[to + ${(a * alpha + b) * filters4}u][filter_row % 4u] = ${combine(g[b], "t" ~ a ~ "_", "")};
+//% endfor
+//% endfor
+        }
+//% else
+//% for i in range(copies)
+        ${"{" if whole_copies else "if own + " ~ i * lanes ~ "u < " ~ staged_filters ~ "u {"}
+            // Rows of filters of the channels' points lie one after the other in memory as here.
+            let row = min((at.matrix * problem.c + first) * ${points}u + ${unit(i)} / ${filters4}u, last_copy) * problem.k;
+            let column = first_filter + ${"own" if lanes % filters4 == 0 else unit(i)} % ${filters4}u * 4u;
+//% if vector_filters
+            block[own + ${i * lanes}u] = vec4<f32>(factors[(row + min(column, problem.k - 4u)) / 4u]);
+//% else
+            let last = problem.k - 1u;
+            block[own + ${i * lanes}u] = vec4<f32>(
+                f32(factors[row + min(column, last)]), f32(factors[row + min(column + 1u, last)]),
+                f32(factors[row + min(column + 2u, last)]), f32(factors[row + min(column + 3u, last)]));
+//% endif
+        }
+//% endfor
+//% endif
+        workgroupBarrier();
 //% for u in range(depth)
         {
 //% for i in range(rows // 4)
@@ -217,9 +167,6 @@ fn main(
         }
 //% endfor
         workgroupBarrier();
-        if !more {
-            break;
-        }
     }
 
     // Rows of products change hands; register row r of lane l holds filter 4·(l + lanes·⌊r/4⌋) + r mod 4.

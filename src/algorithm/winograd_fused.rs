@@ -27,18 +27,14 @@ pub struct WinogradFused {
 impl WinogradFused {
     /// F(2×2, 3×3).
     pub const F2: Self = Self {
-        method: Winograd::F2.named(
-            "winograd_f2_fused",
-            "Winograd F(2x2,3x3) in one kernel: no transformed tiles or products in memory; 3x3, stride 1",
-        ),
+        method: Winograd::F2
+            .named("winograd_f2_fused", "Winograd F(2x2,3x3) in one kernel: no transformed tiles or products in memory; 3x3, stride 1"),
     };
 
     /// F(4×4, 3×3).
     pub const F4: Self = Self {
-        method: Winograd::F4.named(
-            "winograd_f4_fused",
-            "Winograd F(4x4,3x3) in one kernel: no transformed tiles or products in memory; 3x3, stride 1",
-        ),
+        method: Winograd::F4
+            .named("winograd_f4_fused", "Winograd F(4x4,3x3) in one kernel: no transformed tiles or products in memory; 3x3, stride 1"),
     };
 
     /// Whether filters are transformed inside the kernel.
@@ -109,11 +105,7 @@ impl WinogradFused {
             .problem(&[("tiles_m", tiles_m), ("tiles_n", tiles_n)])?
             .cost(
                 &[operations],
-                &[
-                    &[*images, input_image, bytes],
-                    &[filter_elements, conv.channels_out(), c, bytes],
-                    &[*images, output_image, bytes],
-                ],
+                &[&[*images, input_image, bytes], &[filter_elements, conv.channels_out(), c, bytes], &[*images, output_image, bytes]],
             )
             .tiled(tiles_m.saturating_mul(tiles_n).saturating_mul(conv.groups()), [cut.lanes_n * cut.lanes_m, cut.points, 1], limits)
     }
@@ -141,7 +133,8 @@ impl Block {
         while block.filters > 4 && block.filters / 2 >= filters {
             block.filters /= 2;
         }
-        let blocks = |block: Self| filters.div_ceil(block.filters).saturating_mul(tiles.div_ceil(block.tiles)).saturating_mul(conv.groups());
+        let blocks =
+            |block: Self| filters.div_ceil(block.filters).saturating_mul(tiles.div_ceil(block.tiles)).saturating_mul(conv.groups());
         if block.filters > 16 && blocks(block) < FEW_BLOCKS {
             block.filters = 16;
         }
