@@ -1,7 +1,7 @@
 // Winograd filter transform U = G·g·Gᵀ, one invocation per filter plane (k,c).
 //
-// Stage `filter_transform`. Reads 3×3 weights, writes `filters` laid out as α² matrices of K rows by C/g columns; with `by_channel` as
-// α² rows of K/g filters for each channel of each group.
+// Stage `filter_transform`. Reads 3×3 weights, writes the α² points of each to `filters`, in the order its reader likes best: the uniforms
+// say how far apart groups, filters, channels and points lie.
 //% include "common/problem.wgsl"
 //% from "common/winograd.wgsl" import combine
 @group(0) @binding(1) var<storage, read> weights: array<${element}>;
@@ -26,18 +26,12 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let t${a}_${j} = ${combine(g[a], "g", "_" ~ j)};
 //% endfor
 //% endfor
-//% if by_channel
-    let row = plane / problem.c;
-    let channel = row / problem.k * problem.c + plane % problem.c;
-    let first = channel * ${(g | length) * (g | length)}u * problem.k + row % problem.k;
-    let pitch = problem.k;
-//% else
-    let first = plane;
-    let pitch = problem.planes;
-//% endif
+    let k = plane / problem.group_c;
+    let first = k / problem.group_k * problem.to_group + k % problem.group_k * problem.to_filter
+        + plane % problem.group_c * problem.to_channel;
 //% for a in range(g | length)
 //% for b in range(g | length)
-    filters[${a * (g | length) + b}u * pitch + first] = ${combine(g[b], "t" ~ a ~ "_", "")};
+    filters[${a * (g | length) + b}u * problem.to_point + first] = ${combine(g[b], "t" ~ a ~ "_", "")};
 //% endfor
 //% endfor
 }

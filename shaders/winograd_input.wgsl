@@ -1,7 +1,9 @@
-// Winograd input transform V = Bᵀ·d·B, one invocation per input channel and `each` α×α tiles.
+// Winograd input transform V = Bᵀ·d·B, one invocation per input channel and `each` α×α tiles, or with `tile_rows` per tile and `each`
+// channels.
 //
 // Stage `input_transform`. Tiles overlap by two and are counted over rows, columns and images; `tile0` is the first of this
-// chunk within the images bound. Writes `tiles` laid out as α² matrices of C rows by the chunk's tiles. A dilated convolution is as many
+// chunk within the images bound. Writes `tiles` laid out as α² matrices of C rows by the chunk's tiles, or with `tile_rows` as α²·g
+// matrices of the chunk's tiles by C/g columns, for products whose tiles are few. A dilated convolution is as many
 // interleaved plain ones as the dilation has phases: its tiles step by the dilation.
 //% include "common/problem.wgsl"
 //% from "common/winograd.wgsl" import combine, origin, next
@@ -55,20 +57,27 @@ fn transform(plane: u32, first_h: u32, first_w: u32) -> Transformed {
 @compute @workgroup_size(workgroup_x)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
     let index = linear_invocation(group, lane);
-    let across = problem.tiles / ${each}u;
-    if index >= problem.c * across {
+    let stride = problem.c * problem.tiles / ${each}u;
+    if index >= stride {
         return;
     }
+//% if tile_rows
+    let across = problem.group_c / ${each}u;
+    let channel = index / (across * problem.tiles) * problem.group_c + index % across * ${each}u;
+    ${origin("problem.tile0 + index / across % problem.tiles", m)}
+//% else
+    let across = problem.tiles / ${each}u;
     let channel = index / across;
     ${origin("problem.tile0 + index % across * " ~ each ~ "u", m)}
+//% endif
 //% for e in range(each)
     let x${e} = transform(
-        problem.input_skip + (image * problem.c + channel) * problem.h * problem.w, p0 - problem.pad_h, q0 - problem.pad_w);
-//% if not loop.last
+        problem.input_skip + (image * problem.c + channel${" + " ~ e ~ "u" if tile_rows else ""}) * problem.h * problem.w,
+        p0 - problem.pad_h, q0 - problem.pad_w);
+//% if not loop.last and not tile_rows
     ${next(m)}
 //% endif
 //% endfor
-    let stride = problem.c * across;
 //% for a in range(alpha * alpha)
 //% if each == 4
     tiles[${a}u * stride + index] = vec4<f32>(x0.v${a}, x1.v${a}, x2.v${a}, x3.v${a});

@@ -1,7 +1,8 @@
-// Winograd output transform Y = Aᵀ·M·A, one invocation per output channel and `each` tiles.
+// Winograd output transform Y = Aᵀ·M·A, one invocation per output channel and `each` tiles, or with `tile_rows` per tile and `each`
+// channels.
 //
-// Stage `output_transform`. Reads `products` laid out as α² matrices of K rows by the chunk's tiles; writes m×m outputs, of
-// which those past the edge of the map are left out. With `whole` every tile's rows lie within the map and four outputs are written at once.
+// Stage `output_transform`. Reads `products` laid out as α² matrices of K rows by the chunk's tiles, or with `tile_rows` as α²·g
+// matrices of the chunk's tiles by K/g columns; writes m×m outputs, of which those past the edge of the map are left out. With `whole` every tile's rows lie within the map and four outputs are written at once.
 //% include "common/problem.wgsl"
 //% from "common/winograd.wgsl" import combine, origin, next
 //% if each == 4
@@ -22,12 +23,17 @@ override workgroup_x: u32;
 @compute @workgroup_size(workgroup_x)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
     let index = linear_invocation(group, lane);
-    let across = problem.tiles / ${each}u;
-    let stride = problem.k * across;
+    let stride = problem.k * problem.tiles / ${each}u;
     if index >= stride {
         return;
     }
+//% if tile_rows
+    let across = problem.group_k / ${each}u;
+    let channel = index / (across * problem.tiles) * problem.group_k + index % across * ${each}u;
+//% else
+    let across = problem.tiles / ${each}u;
     let channel = index / across;
+//% endif
 //% for i in range(alpha)
 //% for j in range(alpha)
     let m${i}_${j} = products[${i * alpha + j}u * stride + index];
@@ -43,11 +49,15 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let y${a}_${b} = ${combine(at[b], "t" ~ a ~ "_", "")};
 //% endfor
 //% endfor
+//% if tile_rows
+    ${origin("problem.tile0 + index / across % problem.tiles", m)}
+//% else
     ${origin("problem.tile0 + index % across * " ~ each ~ "u", m)}
+//% endif
 //% for e in range(each)
 //% set part = "[" ~ e ~ "]" if each == 4 else ""
     {
-        let plane = problem.output_skip + (image * problem.k + channel) * problem.p * problem.q;
+        let plane = problem.output_skip + (image * problem.k + channel${" + " ~ e ~ "u" if tile_rows else ""}) * problem.p * problem.q;
 //% for a in range(m)
         {
             let p = p0 + ${a}u * problem.dilation_h;
@@ -68,7 +78,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         }
 //% endfor
     }
-//% if not loop.last
+//% if not loop.last and not tile_rows
     ${next(m)}
 //% endif
 //% endfor

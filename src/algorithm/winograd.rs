@@ -108,26 +108,31 @@ impl Winograd {
         }
     }
 
-    /// The transform of all filters into a buffer: point by point as matrices of K rows by C/g columns, or with `by_channel` channel by
-    /// channel of each group, and of a channel point by point.
+    /// The transform of all filters into a buffer.
     pub(super) fn push_filter_transform(
         &self,
         plan: &mut Plan,
         conv: &Conv,
         filters: BufferId,
-        by_channel: bool,
+        order: FilterOrder,
         limits: &Limits,
     ) -> Result<(), Unsupported> {
         let (group_c, group_k) = (conv.group_channels_in(), conv.group_channels_out());
         let planes = conv.channels_out() * group_c;
         let bytes = conv.element().bytes();
         let g = self.transforms().g;
+        let points = self.alpha() * self.alpha();
+        let [to_group, to_filter, to_channel, to_point] = match order {
+            FilterOrder::Rows => [group_k * group_c, group_c, 1, planes],
+            FilterOrder::Columns => [group_k * group_c, 1, group_k, planes],
+            FilterOrder::Channels => [group_k * group_c * points, 1, group_k * points, group_k],
+        };
         let step = StepBuilder::new("filter_transform", "winograd_filter", ElementType::F32)
             .constant("g", Constant::Matrix(literals(&g)))
-            .constant("by_channel", Constant::Flag(by_channel))
             .bind(plan.whole(Plan::WEIGHTS))
             .bind(plan.whole(filters).write())
-            .problem(&[("planes", planes), ("c", group_c), ("k", group_k)])?
+            .problem(&[("planes", planes), ("group_c", group_c), ("group_k", group_k)])?
+            .problem(&[("to_group", to_group), ("to_filter", to_filter), ("to_channel", to_channel), ("to_point", to_point)])?
             .cost(&[2, planes, Transforms::terms(&g)], &[&[planes, 9 + self.alpha() * self.alpha(), bytes]])
             .once()
             .linear(planes, limits.lanes(), limits)?;
@@ -158,34 +163,45 @@ impl Winograd {
         let input = plan.window(Plan::INPUT, image * input_image, images * input_image, limits);
         let (factors, skip) = plan.window(shared.tiles, 0, points * c * tiles, limits);
         // Four tiles of an invocation make vectors of what the product reads and writes; on a device with many lanes one tile is enough work.
-        let each = if limits.lanes() <= 16 && tiles.is_multiple_of(4) { 4 } else { 1 };
+        let (group_c, group_k) = (conv.group_channels_in(), conv.group_channels_out());
+        let tile_rows = shared.order == FilterOrder::Columns;
+        let each = |across: u64| if limits.lanes() <= 16 && across.is_multiple_of(4) { 4 } else { 1 };
+        let each_in = each(if tile_rows { group_c } else { tiles });
+        let each_out = each(if tile_rows { group_k } else { tiles });
         let input_step = StepBuilder::new("input_transform", "winograd_input", ElementType::F32)
             .constant("m", Constant::Size(super::build::word("tile edge", self.m)?))
             .constant("bt", Constant::Matrix(literals(&transforms.bt)))
-            .constant("each", Constant::Size(each))
+            .constant("each", Constant::Size(each_in))
+            .constant("tile_rows", Constant::Flag(tile_rows))
             .bind(input.0)
             .bind(factors.write())
             .problem(&in_window)?
-            .problem(&[("c", c), ("h", height.size), ("w", width.size), ("pad_h", height.pad_before), ("pad_w", width.pad_before)])?
+            .problem(&[
+                ("c", c),
+                ("group_c", group_c),
+                ("h", height.size),
+                ("w", width.size),
+                ("pad_h", height.pad_before),
+                ("pad_w", width.pad_before),
+            ])?
             .problem(&[("input_skip", input.1.into())])?
             .cost(
                 &[2, c, tiles, Transforms::terms(&transforms.bt)],
                 &[&[c, tiles, points, bytes], &[share(input_image, tiles, tiling.image), bytes]],
             )
-            .linear(c * tiles / u64::from(each), limits.lanes(), limits)?;
+            .linear(c * tiles / u64::from(each_in), limits.lanes(), limits)?;
 
-        let (group_c, group_k) = (conv.group_channels_in(), conv.group_channels_out());
         let (products, products_skip) = plan.window(shared.products, 0, points * k * tiles, limits);
-        let multiply = Product {
-            stage: "gemm",
-            m: group_k,
-            n: tiles,
-            k: group_c,
-            batch: points * conv.groups(),
-            a: Matrix { window: (plan.whole(shared.filters), 0), pitch: group_c, stride: group_k * group_c },
-            a_period: points * conv.groups(),
-            b: Matrix { window: (factors, skip), pitch: tiles, stride: group_c * tiles },
-            c: Matrix { window: (products, products_skip), pitch: tiles, stride: group_k * tiles },
+        let batch = points * conv.groups();
+        let filters = |pitch| Matrix { window: (plan.whole(shared.filters), 0), pitch, stride: group_k * group_c };
+        let tile_factors = |pitch| Matrix { window: (factors, skip), pitch, stride: group_c * tiles };
+        let result = |pitch| Matrix { window: (products, products_skip), pitch, stride: group_k * tiles };
+        let multiply = if tile_rows {
+            let (a, b, c) = (tile_factors(group_c), filters(group_k), result(group_k));
+            Product { stage: "gemm", m: tiles, n: group_k, k: group_c, batch, a, a_period: batch, b, c }
+        } else {
+            let (a, b, c) = (filters(group_c), tile_factors(tiles), result(tiles));
+            Product { stage: "gemm", m: group_k, n: tiles, k: group_c, batch, a, a_period: batch, b, c }
         };
         let gemm_step = multiply.step(ElementType::F32, limits)?;
 
@@ -197,19 +213,40 @@ impl Winograd {
         let output_step = StepBuilder::new("output_transform", "winograd_output", ElementType::F32)
             .constant("m", Constant::Size(super::build::word("tile edge", self.m)?))
             .constant("at", Constant::Matrix(literals(&transforms.at)))
-            .constant("each", Constant::Size(each))
+            .constant("each", Constant::Size(each_out))
+            .constant("tile_rows", Constant::Flag(tile_rows))
             .constant("whole", Constant::Flag(whole))
             .bind(products)
             .bind(output.0.write())
             .problem(&in_window)?
-            .problem(&[("k", k), ("p", height.output()), ("q", width.output()), ("output_skip", output.1.into())])?
+            .problem(&[("k", k), ("group_k", group_k), ("p", height.output()), ("q", width.output()), ("output_skip", output.1.into())])?
             .cost(
                 &[2, k, tiles, Transforms::terms(&transforms.at)],
                 &[&[k, tiles, points, bytes], &[share(output_image, tiles, tiling.image), bytes]],
             )
-            .linear(k * tiles / u64::from(each), limits.lanes(), limits)?;
+            .linear(k * tiles / u64::from(each_out), limits.lanes(), limits)?;
         plan.steps.extend([input_step, gemm_step, output_step]);
         Ok(())
+    }
+}
+
+/// The order of transformed filters in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FilterOrder {
+    /// Point by point and group by group, matrices of K/g rows by C/g columns: the left operand of a product.
+    Rows,
+    /// Point by point and group by group, matrices of C/g rows by K/g columns: the right operand.
+    Columns,
+    /// Channel by channel, of a channel point by point.
+    Channels,
+}
+
+impl FilterOrder {
+    /// The order for products over `tiles` tiles: the longer side, or the one that comes in vectors, lies along the columns.
+    fn of(conv: &Conv, tiles: u64) -> Self {
+        let (c, k) = (conv.group_channels_in(), conv.group_channels_out());
+        let vectors = c.is_multiple_of(4) && k.is_multiple_of(4) && k >= 32;
+        if vectors && (tiles < 64.min(k) || !tiles.is_multiple_of(4)) { Self::Columns } else { Self::Rows }
     }
 }
 
@@ -232,6 +269,7 @@ struct Chunk<'a> {
 
 /// What all chunks share: the matrices and the three workspace buffers.
 struct Shared {
+    order: FilterOrder,
     transforms: Transforms,
     filters: BufferId,
     tiles: BufferId,
@@ -302,13 +340,14 @@ impl Algorithm for Winograd {
         self.workspace(conv, variant)?;
         let mut plan = Plan::new(conv);
         let shared = Shared {
+            order: FilterOrder::of(conv, chunk),
             transforms: self.transforms(),
             filters: plan.cached_workspace("filters", &[points, conv.channels_out(), conv.group_channels_in()], ElementType::F32)?,
             tiles: plan.workspace("tiles", &[points, conv.channels_in(), chunk], ElementType::F32)?,
             products: plan.workspace("products", &[points, conv.channels_out(), chunk], ElementType::F32)?,
         };
         if tiling.all > 0 {
-            self.push_filter_transform(&mut plan, conv, shared.filters, false, limits)?;
+            self.push_filter_transform(&mut plan, conv, shared.filters, shared.order, limits)?;
         }
         check_steps(1 + 3_u64.saturating_mul(tiling.all.div_ceil(chunk.max(1))))?;
         for (first, tiles) in pieces(tiling.all, chunk.max(1)) {

@@ -11,13 +11,16 @@
 //! How many filters and tiles a block has is part of the method, since the operations depend on it, and is taken from the convolution
 //! alone; how a workgroup shares it out is a [`Cut`], taken from the device's limits.
 
+mod cut;
+
 use super::build::{StepBuilder, check_steps, images_per_step, pieces, word};
 use super::cook_toom::{Transforms, literals};
-use super::winograd::Tiling;
+use super::winograd::{FilterOrder, Tiling};
 use super::{Algorithm, Variant, Winograd};
 use crate::conv::{Conv, ElementType};
 use crate::plan::{Binding, Constant, Limits, Plan, Step, Unsupported, workspace_bytes};
 use crate::units::{Bytes, Ops, product};
+use cut::{Block, Cut};
 
 /// A fused Winograd algorithm F(m×m, 3×3).
 pub struct WinogradFused {
@@ -111,147 +114,6 @@ impl WinogradFused {
     }
 }
 
-/// The filters and tiles of a workgroup.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Block {
-    filters: u64,
-    tiles: u64,
-}
-
-/// Workgroups below which blocks are made of fewer filters: too few to fill a device.
-const FEW_BLOCKS: u64 = 64;
-
-impl Block {
-    /// Large enough to use a transformed tile for many filters, no larger than there are filters and tiles, and not so large that only few
-    /// workgroups are left.
-    fn of(conv: &Conv, m: u64, tiles: u64) -> Self {
-        let mut block = Self { filters: 32, tiles: if m == 2 { 32 } else { 16 } };
-        let filters = conv.group_channels_out();
-        while block.tiles > 4 && block.tiles / 2 >= tiles {
-            block.tiles /= 2;
-        }
-        while block.filters > 4 && block.filters / 2 >= filters {
-            block.filters /= 2;
-        }
-        let blocks =
-            |block: Self| filters.div_ceil(block.filters).saturating_mul(tiles.div_ceil(block.tiles)).saturating_mul(conv.groups());
-        if block.filters > 16 && blocks(block) < FEW_BLOCKS {
-            block.filters = 16;
-        }
-        block
-    }
-}
-
-/// How a workgroup shares out its block: the points over invocations, then register tiles of `rows` filters by `columns` vectors of four
-/// tiles over `lanes_m` by `lanes_n` of them; `depth` channels are staged together, and `turn` register rows change hands together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Cut {
-    rows: u32,
-    columns: u32,
-    lanes_m: u32,
-    lanes_n: u32,
-    points: u32,
-    depth: u32,
-    turn: u32,
-}
-
-impl Cut {
-    /// Register tiles, the first that fits first: the accumulators most devices hold with room to spare, then fewer for small blocks, then
-    /// more where a workgroup may have few invocations.
-    const REGISTERS: [(u32, u32); 7] = [(8, 2), (4, 2), (4, 1), (16, 2), (32, 2), (32, 4), (32, 8)];
-
-    /// Invocations below which a register tile is made smaller.
-    const ENOUGH: u32 = 128;
-
-    /// The cut of a block for a device, `channels` being those of a group.
-    fn of(block: Block, points: u64, channels: u64, limits: &Limits) -> Result<Self, Unsupported> {
-        let [filters, tiles, points] = [block.filters, block.tiles, points].map(|n| u32::try_from(n).unwrap_or(u32::MAX));
-        let cuts = Self::REGISTERS.into_iter().filter(|(rows, columns)| filters % rows == 0 && tiles % (4 * columns) == 0);
-        let cuts = cuts.map(|(rows, columns)| Self {
-            rows,
-            columns,
-            lanes_m: filters / rows,
-            lanes_n: tiles / (4 * columns),
-            points,
-            depth: 1,
-            turn: 1,
-        });
-        let runs = |cut: &Self| {
-            cut.lanes() <= limits.max_workgroup_invocations
-                && cut.lanes_m * cut.lanes_n <= limits.max_workgroup_size[0]
-                && cut.points <= limits.max_workgroup_size[1]
-                && cut.workgroup_bytes() <= limits.max_workgroup_bytes
-                && cut.stages()
-        };
-        let fitting: Vec<Self> = cuts.filter(runs).collect();
-        let cut = fitting.iter().find(|cut| cut.lanes() >= Self::ENOUGH).or_else(|| fitting.iter().max_by_key(|cut| cut.lanes()));
-        let Some(&cut) = cut else {
-            return Err(Unsupported::Limit {
-                what: format!("a block of {filters} filters by {tiles} tiles of {points} points: invocations x workgroup bytes"),
-                needed: format!("{} x {}", points * filters.max(1) * tiles / 256, 4 * points * (filters + tiles)),
-                limit_name: "workgroup limits".into(),
-                limit: format!("{} x {}", limits.max_workgroup_invocations, limits.max_workgroup_bytes),
-            });
-        };
-        let fits = |cut: &Self| cut.stages() && cut.workgroup_bytes() <= limits.max_workgroup_bytes.min(Self::ROOM);
-        let deepest = [8, 4, 2].map(|depth| Self { depth, ..cut }).into_iter();
-        let cut = deepest.filter(|cut| channels > u64::from(cut.depth / 2)).find(fits).unwrap_or(cut);
-        // As many rows change hands together as invocations can take back and the staged blocks have room for.
-        let room = cut.workgroup_bytes();
-        let most = (0..).map(|power| 1 << power).take_while(|turn| turn <= &cut.rows && cut.rows.is_multiple_of(*turn));
-        let turns = most.map(|turn| Self { turn, ..cut });
-        Ok(turns.filter(|cut| cut.pairs() <= cut.lanes() && cut.workgroup_bytes() <= room).last().unwrap_or(cut))
-    }
-
-    /// Workgroup memory beyond which too few workgroups share a processor.
-    const ROOM: u32 = 32 << 10;
-
-    fn lanes(&self) -> u32 {
-        self.points * self.lanes_m * self.lanes_n
-    }
-
-    fn filters(&self) -> u32 {
-        self.rows * self.lanes_m
-    }
-
-    fn tiles(&self) -> u32 {
-        4 * self.columns * self.lanes_n
-    }
-
-    /// Pairs of a filter and a tile whose products change hands together.
-    fn pairs(&self) -> u32 {
-        self.turn * self.lanes_m * self.tiles()
-    }
-
-    /// Whether there is an invocation for each tile and filter to be transformed.
-    fn stages(&self) -> bool {
-        self.depth * (self.filters() + self.tiles()) <= self.lanes() && self.pairs() <= self.lanes()
-    }
-
-    fn workgroup_bytes(&self) -> u32 {
-        4 * self.points * (self.depth * (self.filters() + self.tiles())).max(self.pairs())
-    }
-
-    fn constants(&self) -> [(&'static str, u32); 6] {
-        [
-            ("rows", self.rows),
-            ("columns", self.columns),
-            ("lanes_m", self.lanes_m),
-            ("lanes_n", self.lanes_n),
-            ("depth", self.depth),
-            ("turn", self.turn),
-        ]
-    }
-}
-
-impl std::fmt::Display for Cut {
-    /// As tiles are written, with the points in the middle.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { rows, columns, lanes_m, lanes_n, points, depth, turn } = self;
-        write!(f, "{rows}x{} lanes {lanes_n}x{lanes_m}x{points} depth {depth} turn {turn}", 4 * columns)
-    }
-}
-
 /// What one dispatch is about.
 struct Launch<'a> {
     tiling: &'a Tiling,
@@ -319,7 +181,7 @@ impl Algorithm for WinogradFused {
             let id = plan.cached_workspace("filters", &[self.points(), conv.channels_out(), conv.group_channels_in()], ElementType::F32)?;
             filters = plan.whole(id);
             if tiling.all > 0 {
-                self.method.push_filter_transform(&mut plan, conv, id, true, limits)?;
+                self.method.push_filter_transform(&mut plan, conv, id, FilterOrder::Channels, limits)?;
             }
         }
         let (input_image, output_image) = (conv.channels_in() * conv.input_points(), conv.channels_out() * conv.output_points());
