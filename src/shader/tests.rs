@@ -9,6 +9,8 @@ fn kernel(constants: &[(&str, Constant)]) -> Kernel {
         element: ElementType::F32,
         constants: constants.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
         overrides: BTreeMap::new(),
+        folded: BTreeMap::new(),
+        tile: None,
         workgroup: [64, 1, 1],
         workgroup_bytes: 0,
         problem_fields: vec!["count".into()],
@@ -39,20 +41,20 @@ fn listing(composed: &Composed) -> Vec<String> {
 fn constants_arrive_with_their_types() {
     let main = "\
 //% if fast and not slow
-const A = ${size + 1};
+const A = ${edge + 1};
 //% endif
 const B = ${word}(1.0);
 //% for row in matrix
 const ROW_${loop.index0} = vec2<${element}>(${row[0]}, ${row[1]});
 //% endfor
-//% set total = 2 * size
+//% set total = 2 * edge
 const TOTAL = ${total // 4};
 ";
     let matrix = [["1.0", "-0.5"], ["0.25", "2.0"]].map(|row| row.map(String::from).to_vec()).to_vec();
     let constants = [
         ("fast", Constant::Flag(true)),
         ("slow", Constant::Flag(false)),
-        ("size", Constant::Size(8)),
+        ("edge", Constant::Size(8)),
         ("word", Constant::Word("f32".into())),
         ("matrix", Constant::Matrix(matrix)),
     ];
@@ -153,8 +155,8 @@ fn f(x: f32) -> f32 {
 #[test]
 fn imported_macros_see_the_constants() {
     let main = "//% from \"m.wgsl\" import line\n${line()}";
-    let macros = "//% macro line()\nconst A = ${size};\n//% endmacro\n";
-    let composed = compose_files(&[("main.wgsl", main), ("m.wgsl", macros)], &kernel(&[("size", Constant::Size(3))])).expect("composes");
+    let macros = "//% macro line()\nconst A = ${edge};\n//% endmacro\n";
+    let composed = compose_files(&[("main.wgsl", main), ("m.wgsl", macros)], &kernel(&[("edge", Constant::Size(3))])).expect("composes");
     assert_eq!(composed.source.trim(), "const A = 3;");
 }
 

@@ -72,7 +72,7 @@ fn rows_as_text() {
     rows.measurement.error_max_abs = Some(f64::INFINITY);
     directory.append(&rows).expect("appends");
     let second = |file: &str| fs::read_to_string(folder.path().join(file)).expect("reads").lines().nth(1).expect("row").to_owned();
-    insta::assert_snapshot!(second("measurements.csv"), @r#"20261129T183800Z-3f9a,"'=cmd|' /C calc'!A0, ""GPU""",vulkan,made up 1.2.3,resnet,"'-conv1, ""first""",n1c64h56w56_k128r3s3_s2_p0:1,forward,f32,im2col,strip=8,,wrong,'=off by 3 at [0],1,18446744073709551615,7,7,7,7,7,7,7,7,2,3,7,4,gpu_timestamp,hot,7,7,12.5,12.5,12.5,12.5,12.5,12.5,12.5,,12.5,,,,12.5,7"#);
+    insta::assert_snapshot!(second("measurements.csv"), @r#"20261129T183800Z-3f9a,"'=cmd|' /C calc'!A0, ""GPU""",vulkan,made up 1.2.3,resnet,"'-conv1, ""first""",n1c64h56w56_k128r3s3_s2_p0:1,forward,f32,im2col,strip=8,,wrong,'=off by 3 at [0],1,18446744073709551615,7,7,7,7,7,7,7,7,2,3,7,4,gpu_timestamp,hot,7,7,12.5,12.5,12.5,12.5,12.5,12.5,12.5,12.5,,12.5,,,,12.5,7"#);
     insta::assert_snapshot!(second("ledger.csv"), @r#"20261129T183800Z-3f9a,resnet,"'-conv1, ""first""",n1c64h56w56_k128r3s3_s2_p0:1,forward,f32,im2col,strip=8,hot,computation,columns,workspace,64,f32,256,256,,call,0,0"#);
     insta::assert_snapshot!(second("steps.csv"), @r#"20261129T183800Z-3f9a,resnet,"'-conv1, ""first""",n1c64h56w56_k128r3s3_s2_p0:1,forward,f32,im2col,strip=8,hot,gemm,1,49,1234.5,,2,4,"#);
     insta::assert_snapshot!(second("samples.csv"), @r#"20261129T183800Z-3f9a,resnet,"'-conv1, ""first""",n1c64h56w56_k128r3s3_s2_p0:1,forward,f32,im2col,strip=8,hot,host,0,3,1234.5,false"#);
