@@ -43,9 +43,6 @@ fn main(
     let w0 = q0 * ${stride}u - ${size.pad_w};
     let h0 = p * ${size.stride_h} - ${size.pad_h};
     let d0 = o * ${size.stride_d} - ${size.pad_d};
-//% for x in wanted
-    let in_w${x} = w0 + ${x}u < ${size.w};
-//% endfor
     let volume = ${size.d} * ${size.h} * ${size.w};
     var plane = problem.input_skip + (image * problem.c + convolution_group * problem.group_c) * volume;
 
@@ -73,15 +70,14 @@ fn main(
                 let in_row = (d < ${size.d}) & (h < ${size.h});
                 let row = plane + (d * ${size.h} + h) * ${size.w} + w0;
 //% for x in wanted
-                let x${x} = select(0.0, f32(input[select(plane, row + ${x}u, in_row & in_w${x})]), in_row & in_w${x});
+                let in${x} = in_row & (w0 + ${x}u < ${size.w});
+                let x${x} = select(0.0, f32(input[select(plane, row + ${x}u, in${x})]), in${x});
 //% endfor
 //% for s in range(taps)
 //% for g in range(rows // 8 if subgroup else rows)
                 let v${g}_${s} = f32(weights[weight${g} + ${s}u]);
 //% endfor
-//% endfor
 //% for i in range(rows)
-//% for s in range(taps)
 //% if subgroup
                 let g${i}_${s} = vec4<f32>(subgroupBroadcast(v${i // 8}_${s}, ${i % 8}u));
 //% else
