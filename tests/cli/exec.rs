@@ -178,7 +178,7 @@ fn algorithms_that_are_none_or_cannot() {
     // Told before anything is read.
     let told: Vec<String> = algorithms.iter().map(|algorithm| arrays.refused(arrays.exec(algorithm, "missing.npy", &[]))).collect();
     insta::assert_snapshot!(told.join("\n"), @r"
-    convledger: --algorithm 'fft': no algorithm 'fft', there are direct, im2col, winograd_f2, winograd_f4
+    convledger: --algorithm 'fft': no algorithm 'fft', there are direct, direct_tiled, depthwise, im2col, gemm_1x1, implicit_gemm, winograd_f2, winograd_f4, winograd_f6, winograd_f2_fused, winograd_f4_fused
     convledger: im2col:stripe cannot compute n1c2h4w4_k3r3s3_s2_p1: 'stripe' is not a variant of im2col: known are strip=p, image, batch
     convledger: --algorithm 'im2col:strip=x': 'strip=x' is not a variant: write a word such as batch, or a word with a number such as strip=8
     convledger: im2col:strip=9 cannot compute n1c2h4w4_k3r3s3_s2_p1: strip=9 is not within 1 to the 2 output rows of an image

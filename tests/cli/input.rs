@@ -65,9 +65,9 @@ fn nothing_to_work_on() {
     $ ledger
     convledger: name a convolution, --suite, --layers or --model
     $ ledger n1c4h8w8_k4r3s3_p1 --algorithm fft
-    convledger: algorithm pattern 'fft' matches none of the algorithms: direct, im2col, winograd_f2, winograd_f4
+    convledger: algorithm pattern 'fft' matches none of the algorithms: direct, direct_tiled, depthwise, im2col, gemm_1x1, implicit_gemm, winograd_f2, winograd_f4, winograd_f6, winograd_f2_fused, winograd_f4_fused
     $ run n1c4h8w8_k4r3s3_p1 --algorithm fft*
-    convledger: algorithm pattern 'fft*' matches none of the algorithms: direct, im2col, winograd_f2, winograd_f4
+    convledger: algorithm pattern 'fft*' matches none of the algorithms: direct, direct_tiled, depthwise, im2col, gemm_1x1, implicit_gemm, winograd_f2, winograd_f4, winograd_f6, winograd_f2_fused, winograd_f4_fused
     $ run n1c4h8w8_k4r3s3_p1 --algorithm im2col:strip=x
     convledger: algorithm pattern 'im2col:strip=x': 'strip=x' is not a variant: write a word such as batch, or a word with a number such as strip=8
     $ ledger n1c4h8w8_k4r3s3_p1 --algorithm im2col:stripe=*

@@ -24,7 +24,7 @@ fn patterns_choose_algorithms_and_variants() {
     assert!(all.contains(&"direct".to_owned()) && all.len() > 4, "{all:?}");
     assert_eq!(chosen(&["--algorithm", "!direct"]), all[1..]);
     assert!(chosen(&["--algorithm", "winograd*"]).iter().all(|title| title.starts_with("winograd_f")));
-    assert_eq!(chosen(&["--algorithm", "*:batch", "--algorithm", "!w*"]), ["im2col:batch"]);
+    assert_eq!(chosen(&["--algorithm", "i*:batch", "--algorithm", "w*:batch", "--algorithm", "!w*"]), ["im2col:batch"]);
 }
 
 #[test]
@@ -48,8 +48,9 @@ fn a_workspace_limit_leaves_out_what_needs_more() {
 #[test]
 fn what_a_time_budget_does_not_reach_is_recorded() {
     let (rows, _) = measure(&[CONV, "--time-budget", "0s"]);
-    assert!(rows.iter().all(|row| row.status == Status::Skipped && row.reason == "time budget of 0 s spent"));
-    assert!(rows.len() > 4);
+    let made_for: Vec<_> = rows.iter().filter(|row| row.status != Status::Unsupported).collect();
+    assert!(made_for.iter().all(|row| row.status == Status::Skipped && row.reason == "time budget of 0 s spent"));
+    assert!(made_for.len() > 4);
 }
 
 #[test]
