@@ -19,7 +19,7 @@ pub enum Checks {
 
 /// Kernels whose indices are in range by construction: loads are clamped into the windows bound, stores are guarded, divisors are sizes
 /// of at least one. The others keep the checks.
-const IN_RANGE: [&str; 12] = [
+const IN_RANGE: [&str; 13] = [
     "depthwise",
     "direct",
     "direct_tiled",
@@ -30,6 +30,7 @@ const IN_RANGE: [&str; 12] = [
     "peak_fma",
     "peak_workgroup",
     "winograd_filter",
+    "winograd_fused",
     "winograd_input",
     "winograd_output",
 ];
