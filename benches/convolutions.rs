@@ -8,8 +8,8 @@
 use convledger::algorithm::ALGORITHMS;
 use convledger::device::{Adapter, Gpu, choose};
 use convledger::measure::{Measured, Sampler};
-use convledger::plan::TuningFile;
 use convledger::peak::Peaks;
+use convledger::plan::TuningFile;
 use convledger::record::{self, Cache, CaseRows, Environment, RunDirectory, Status, default_directory};
 use convledger::runner::{DeviceExecutor, Execute, Hello, Planned, Prediction, Request, Selection, schedule};
 use convledger::stats::Decision;

@@ -77,7 +77,19 @@ pub trait Algorithm: Sync {
 }
 
 /// Every algorithm, in the order reports list them.
-pub static ALGORITHMS: &[&dyn Algorithm] = &[&Direct, &DirectTiled, &Depthwise, &Im2col, &Gemm1x1, &ImplicitGemm, &Winograd::F2, &Winograd::F4, &Winograd::F6, &WinogradFused::F2, &WinogradFused::F4];
+pub static ALGORITHMS: &[&dyn Algorithm] = &[
+    &Direct,
+    &DirectTiled,
+    &Depthwise,
+    &Im2col,
+    &Gemm1x1,
+    &ImplicitGemm,
+    &Winograd::F2,
+    &Winograd::F4,
+    &Winograd::F6,
+    &WinogradFused::F2,
+    &WinogradFused::F4,
+];
 
 /// The algorithm of an id.
 pub fn find(id: &str) -> Option<&'static dyn Algorithm> {

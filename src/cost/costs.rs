@@ -199,6 +199,8 @@ impl Costs {
             text += "kernels = [\n";
             for KernelCost { kernel, compute, bandwidth, fill } in kernels {
                 let kernel = toml::Value::from(kernel.as_str());
+                // Three digits, and never nothing: a share of 0 would not be read back.
+                let [compute, bandwidth] = [compute, bandwidth].map(|share| share.max(0.001));
                 let _ = writeln!(text, "  {{ kernel = {kernel}, compute = {compute:.3}, bandwidth = {bandwidth:.3}, fill = {fill} }},");
             }
             text += "]\n";

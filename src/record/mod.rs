@@ -20,11 +20,11 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+pub use crate::peak::Limit as StepLimit;
 pub use cell::guarded;
 pub use directory::{Resumed, RunDirectory, default_directory, slug};
 pub use environment::{Environment, Resumption, SCHEMA_VERSION, Settings};
-pub use expense::Expense;
 pub use error::RecordError;
-pub use crate::peak::Limit as StepLimit;
+pub use expense::Expense;
 pub use reader::Run;
 pub use rows::{Cache, CaseKey, CaseRows, LedgerRow, Measurement, SampleRow, Status, StepRow};

@@ -91,7 +91,10 @@ mod linux {
         let kept = Run::read(folder.path()).expect("a run").measurements.len();
         assert!(kept < 4, "{kept}");
         // With room again it goes on where it was.
-        Ended::good(run_in(folder.path(), &[CONV, "--algorithm", "direct", "--algorithm", "im2col*", "--time-budget", "200ms", "--resume"]));
+        Ended::good(run_in(
+            folder.path(),
+            &[CONV, "--algorithm", "direct", "--algorithm", "im2col*", "--time-budget", "200ms", "--resume"],
+        ));
         let run = Run::read(folder.path()).expect("a run");
         assert_eq!((run.measurements.len(), run.environment.seed), (4, 3));
         assert!(run.measurements.iter().all(|row| row.status == Status::Ok));

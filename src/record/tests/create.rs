@@ -75,7 +75,14 @@ fn default_names() {
 fn environment_survives_and_is_strict() {
     let folder = tempfile::tempdir().expect("temporary folder");
     let mut written = environment();
-    written.expense = Some(Expense { wall_s: 1.0 / 3.0, device_s: 0.1, compiler_s: 0.0, verification_s: 0.2, shortest_sample_ns: None, timer_share: None });
+    written.expense = Some(Expense {
+        wall_s: 1.0 / 3.0,
+        device_s: 0.1,
+        compiler_s: 0.0,
+        verification_s: 0.2,
+        shortest_sample_ns: None,
+        timer_share: None,
+    });
     written.notes.insert("peak_resident_bytes".into(), "the driver does not tell".into());
     written.write(folder.path()).expect("writes");
     assert_eq!(Environment::read(folder.path()).expect("reads"), written);

@@ -26,7 +26,8 @@ fn environment() -> Environment {
         vendor: 1,
         device: 2,
     };
-    let clock = ClockFacts { clock: Clock::GpuTimestamp, resolution_ns: 0.1 + 0.2, dispatch_overhead_ns: 1e-300, timer_overhead_ns: Some(0.25) };
+    let clock =
+        ClockFacts { clock: Clock::GpuTimestamp, resolution_ns: 0.1 + 0.2, dispatch_overhead_ns: 1e-300, timer_overhead_ns: Some(0.25) };
     let settings = Settings {
         time_budget_s: Some(600.0),
         timeout_s: None,
