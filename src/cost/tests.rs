@@ -38,7 +38,7 @@ fn plans_add_up_their_steps() {
     let plan = Direct.plan(&conv(CONV), &Variant::none(), &Limits::WEBGPU).expect("a plan");
     let model = Model::new(&costs, DeviceClass::Discrete, Some(&peaks));
     // 100 GFLOP/s, half of which the kernel reaches, and a dispatch of 1 µs.
-    let expected = (2 * 8 * 16 * 16 * 72) as f64 / 50.0 + 1000.0;
+    let expected = f64::from(2 * 8 * 16 * 16 * 72) / 50.0 + 1000.0;
     assert!((model.plan(&plan, ElementType::F32).0 - expected).abs() < 1e-6);
 }
 

@@ -152,7 +152,7 @@ impl Limits {
     /// The tile that tuning says a kernel takes for a class of shapes, before it is cut down.
     pub fn tile_of(&self, kernel: TiledKernel, shape: ShapeClass) -> Tile {
         let tile = self.tuning.find(kernel, shape).or_else(|| class_defaults(self.class).find(kernel, shape));
-        tile.unwrap_or_else(|| kernel.fallback())
+        tile.unwrap_or(Tile::FALLBACK)
     }
 }
 

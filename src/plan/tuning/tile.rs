@@ -32,11 +32,6 @@ impl TiledKernel {
             Self::Depthwise => "depthwise",
         }
     }
-
-    /// A tile any device runs.
-    pub(super) const fn fallback(self) -> Tile {
-        Tile { rows: 8, columns: 1, lanes_n: 16, lanes_m: 8, depth: 4, sharing: Sharing::Cache }
-    }
 }
 
 impl fmt::Display for TiledKernel {
@@ -93,6 +88,9 @@ pub struct Tile {
 pub(super) const HAND_ROUND: u32 = 8;
 
 impl Tile {
+    /// One that any device runs.
+    pub(super) const FALLBACK: Self = Self { rows: 8, columns: 1, lanes_n: 16, lanes_m: 8, depth: 4, sharing: Sharing::Cache };
+
     /// Bytes of workgroup memory the staged blocks of both operands take; nothing where none are staged.
     pub fn workgroup_bytes(&self) -> u32 {
         match self.sharing {
