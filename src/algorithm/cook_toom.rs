@@ -113,7 +113,7 @@ mod tests {
     proptest! {
         /// The 1-D identity holds exactly, not nearly, for random rationals.
         #[test]
-        fn transforms_are_exact(m in prop::sample::select(vec![2_usize, 4]), d in prop::collection::vec(rational(), 6), f in prop::collection::vec(rational(), 3)) {
+        fn transforms_are_exact(m in prop::sample::select(vec![2_usize, 4, 6]), d in prop::collection::vec(rational(), 8), f in prop::collection::vec(rational(), 3)) {
             let transforms = super::super::Winograd::of(m).transforms();
             let alpha = m + 2;
             let factors: Vec<Rational> =
