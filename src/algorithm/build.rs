@@ -1,8 +1,8 @@
 //! What the algorithms share in writing their plans: kernels with named uniforms, linear dispatches, splitting a batch into
 //! windows a step can bind.
 
-use crate::conv::ElementType;
-use crate::plan::{Binding, Constant, Kernel, Limits, Step, Tile, Unsupported};
+use crate::conv::{Conv, ElementType};
+use crate::plan::{Binding, Constant, Kernel, Limits, Plan, Step, Tile, Unsupported};
 use crate::units::{Bytes, Ops, product};
 use std::collections::BTreeMap;
 
@@ -136,6 +136,27 @@ pub(super) fn images_per_step(batch: u64, image_bytes: &[u64], limits: &Limits) 
     let room = limits.max_storage_binding_bytes.saturating_sub(limits.storage_alignment.into());
     let largest = image_bytes.iter().copied().max().unwrap_or(1).max(1);
     (room / largest).clamp(1, batch.max(1))
+}
+
+/// Some images of the batch, with the windows that hold their input and output.
+pub(super) struct Part {
+    pub(super) images: u64,
+    pub(super) input: (Binding, u32),
+    pub(super) output: (Binding, u32),
+}
+
+/// The batch in parts, each for one step that binds whole images of input and output.
+pub(super) fn image_parts(plan: &Plan, conv: &Conv, limits: &Limits) -> Result<Vec<Part>, Unsupported> {
+    let (input_image, output_image) = (conv.channels_in() * conv.input_points(), conv.channels_out() * conv.output_points());
+    let bytes = conv.element().bytes();
+    let piece = images_per_step(conv.batch(), &[input_image * bytes, output_image * bytes], limits);
+    check_steps(conv.batch().div_ceil(piece))?;
+    let part = |(first, images)| Part {
+        images,
+        input: plan.window(Plan::INPUT, first * input_image, images * input_image, limits),
+        output: plan.window(Plan::OUTPUT, first * output_image, images * output_image, limits),
+    };
+    Ok(pieces(conv.batch(), piece).map(part).collect())
 }
 
 /// The part of `total` that `part` of `whole` stands for.

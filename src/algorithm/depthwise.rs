@@ -1,6 +1,6 @@
 //! `depthwise`: one input channel a group, every output channel from one plane. No workspace; bound by memory traffic.
 
-use super::build::{StepBuilder, check_steps, images_per_step, pieces, word};
+use super::build::{Part, StepBuilder, image_parts, word};
 use super::direct_tiled::{sizes, wanted};
 use super::{Algorithm, Variant, geometry};
 use crate::conv::Conv;
@@ -37,11 +37,8 @@ fn tile(conv: &Conv, images: u64, limits: &Limits) -> (Tile, Vec<u64>, Vec<u64>)
 }
 
 impl Depthwise {
-    fn step(&self, plan: &Plan, conv: &Conv, (image, images): (u64, u64), limits: &Limits) -> Result<Step, Unsupported> {
+    fn step(&self, plan: &Plan, conv: &Conv, &Part { images, input, output }: &Part, limits: &Limits) -> Result<Step, Unsupported> {
         let [_, height, width] = conv.axes_3d();
-        let (input_image, output_image) = (conv.channels_in() * conv.input_points(), conv.channels_out() * conv.output_points());
-        let input = plan.window(Plan::INPUT, image * input_image, images * input_image, limits);
-        let output = plan.window(Plan::OUTPUT, image * output_image, images * output_image, limits);
         let (tile, wanted_h, wanted_w) = tile(conv, images, limits);
         let lanes = tile.lanes_n * tile.lanes_m;
         let planes = images * conv.channels_out();
@@ -92,18 +89,6 @@ impl Algorithm for Depthwise {
         "blocks of outputs from one plane; one input channel a group, 1-D and 2-D, up to 64 taps"
     }
 
-    fn workspace_formula(&self) -> &'static str {
-        "0"
-    }
-
-    fn knobs(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    fn variants(&self, _conv: &Conv, _limits: &Limits) -> Vec<Variant> {
-        vec![Variant::none()]
-    }
-
     fn workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
         super::require_f32(self.id(), conv)?;
         let refuse = |reason: String| Err(Unsupported::Problem(reason));
@@ -123,21 +108,14 @@ impl Algorithm for Depthwise {
                 axis.stride, axis.dilation
             ));
         }
-        match variant.parts() {
-            ("", None) => Ok(Bytes(0)),
-            _ => Err(super::unknown_variant(self, variant)),
-        }
+        super::no_workspace(self, variant)
     }
 
     fn plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported> {
         self.workspace(conv, variant)?;
         let mut plan = Plan::new(conv);
-        let (input_image, output_image) = (conv.channels_in() * conv.input_points(), conv.channels_out() * conv.output_points());
-        let bytes = conv.element().bytes();
-        let piece = images_per_step(conv.batch(), &[input_image * bytes, output_image * bytes], limits);
-        check_steps(conv.batch().div_ceil(piece))?;
-        for part in pieces(conv.batch(), piece) {
-            let step = self.step(&plan, conv, part, limits)?;
+        for part in image_parts(&plan, conv, limits)? {
+            let step = self.step(&plan, conv, &part, limits)?;
             plan.steps.push(step);
         }
         plan.finish(limits)

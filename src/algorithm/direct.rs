@@ -1,6 +1,6 @@
 //! `direct`: the definition, one output per invocation. No workspace; every problem.
 
-use super::build::{StepBuilder, check_steps, images_per_step, pieces, word};
+use super::build::{Part, StepBuilder, image_parts, word};
 use super::{Algorithm, Variant, geometry};
 use crate::conv::{Conv, ElementType};
 use crate::ledger;
@@ -22,24 +22,9 @@ impl Algorithm for Direct {
         "the definition, one output per invocation; every stride, dilation, group and rank"
     }
 
-    fn workspace_formula(&self) -> &'static str {
-        "0"
-    }
-
-    fn knobs(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    fn variants(&self, _conv: &Conv, _limits: &Limits) -> Vec<Variant> {
-        vec![Variant::none()]
-    }
-
     fn workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
         super::require_f32(self.id(), conv)?;
-        match variant.parts() {
-            ("", None) => Ok(Bytes(0)),
-            _ => Err(super::unknown_variant(self, variant)),
-        }
+        super::no_workspace(self, variant)
     }
 
     fn plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported> {
@@ -49,13 +34,7 @@ impl Algorithm for Direct {
         let stretches = points.div_ceil(lanes.into());
         let mut plan = Plan::new(conv);
         plan.tuning = format!("lanes {lanes}");
-        let (input_image, output_image) = (conv.channels_in() * conv.input_points(), conv.channels_out() * conv.output_points());
-        let bytes = conv.element().bytes();
-        let piece = images_per_step(conv.batch(), &[input_image * bytes, output_image * bytes], limits);
-        check_steps(conv.batch().div_ceil(piece))?;
-        for (image, images) in pieces(conv.batch(), piece) {
-            let input = plan.window(Plan::INPUT, image * input_image, images * input_image, limits);
-            let output = plan.window(Plan::OUTPUT, image * output_image, images * output_image, limits);
+        for Part { images, input, output } in image_parts(&plan, conv, limits)? {
             let planes = images * conv.channels_out();
             let part = conv.with_batch(images).map_or(*conv, |c| c);
             let [t, r, s] = conv.axes_3d().map(|axis| axis.kernel);

@@ -40,14 +40,20 @@ pub trait Algorithm: Sync {
     /// One line on the method, for listings.
     fn summary(&self) -> &'static str;
 
-    /// The workspace formula in elements, for listings.
-    fn workspace_formula(&self) -> &'static str;
+    /// The workspace formula in elements, for listings; nothing unless the algorithm says otherwise.
+    fn workspace_formula(&self) -> &'static str {
+        "0"
+    }
 
     /// How its variants are written, for listings and messages: `strip=p`, `batch`; empty where it has none.
-    fn knobs(&self) -> &'static [&'static str];
+    fn knobs(&self) -> &'static [&'static str] {
+        &[]
+    }
 
     /// The knob settings worth measuring for this convolution, cheapest memory first; never empty.
-    fn variants(&self, conv: &Conv, limits: &Limits) -> Vec<Variant>;
+    fn variants(&self, _conv: &Conv, _limits: &Limits) -> Vec<Variant> {
+        vec![Variant::none()]
+    }
 
     /// Extra bytes by closed form, independent of [`Algorithm::plan`].
     ///
@@ -126,6 +132,11 @@ fn require_f32(id: &str, conv: &Conv) -> Result<(), Unsupported> {
         ElementType::F32 => Ok(()),
         other => Err(Unsupported::Problem(format!("{id} has f32 kernels only, not {other}"))),
     }
+}
+
+/// The workspace of an algorithm without knobs and without any.
+fn no_workspace(algorithm: &dyn Algorithm, variant: &Variant) -> Result<Bytes, Unsupported> {
+    if *variant == Variant::none() { Ok(Bytes(0)) } else { Err(unknown_variant(algorithm, variant)) }
 }
 
 fn unknown_variant(algorithm: &dyn Algorithm, variant: &Variant) -> Unsupported {
