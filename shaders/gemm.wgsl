@@ -3,6 +3,7 @@
 // Each invocation keeps a register tile of `rows` rows by `columns` vectors of four columns; a workgroup covers
 // workgroup_y·rows rows by workgroup_x·columns·4 columns. Tails: loads are clamped into the matrix, stores are guarded.
 // With `subgroup` the invocations of a subgroup load different rows of A and hand them round; else each loads what it needs.
+// With `split` the sum over k is cut into parts, each with its own workgroups and result; the last part has the tail.
 // With `patches` B is the column matrix of a convolution that nobody wrote down: its elements are read where the input has them.
 //% include "common/problem.wgsl"
 //% include "common/operands.wgsl"
@@ -13,6 +14,7 @@ override workgroup_x: u32;
 override workgroup_y: u32;
 //% endif
 //% include "common/linear.wgsl"
+//% set block_k = 4
 //% include "common/tiles.wgsl"
 //% set a_step = size.taps if patches else "1u"
 //% macro step(u)
@@ -65,7 +67,7 @@ fn main(
 //% endif
 ) {
     let at = tile_of(linear_group(group));
-    if at.matrix >= problem.batch {
+    if ${"at.part >= problem.parts" if split else "at.matrix >= problem.batch"} {
         return;
     }
 //% if subgroup
@@ -103,6 +105,10 @@ fn main(
 //% endfor
 //% endfor
 
+//% if split
+    let first_k = part_start(at.part);
+    let end_k = part_start(at.part + 1u);
+//% endif
 //% if patches
     var tap = 0u;
     for (var t = 0u; t < ${size.t}; t++) {
@@ -115,20 +121,24 @@ fn main(
         ${aim(size, j, j, "let ")}
 //% endfor
 //% else
-    var b_row = problem.b_skip + at.matrix * problem.b_stride;
+    var b_row = problem.b_skip + at.matrix * problem.b_stride${" + first_k * problem.ldb" if split else ""};
 //% endif
 //% for i in range(rows // 8 if subgroup else rows)
         let a${i} = row_a${i}${" + tap" if patches else ""};
 //% endfor
 //% if blocks
-        var k = 0u;
-        for (; k + 4u <= problem.k; k += 4u) {
+        var k = ${"first_k" if split else "0u"};
+        for (; k + 4u <= ${"end_k" if split else "problem.k"}; k += 4u) {
             ${block(4)}
         }
 //% else
         let k = 0u;
 //% endif
-//% if tail > 0
+//% if tail > 0 and split
+        if at.part + 1u == problem.parts {
+            ${block(tail)}
+        }
+//% elif tail > 0
         ${block(tail)}
 //% endif
 //% if patches
@@ -139,7 +149,7 @@ fn main(
 //% endif
 
 //% for j in range(columns)
-    let out${j} = result_of(at.matrix, column${j});
+    let out${j} = result_of(at.matrix, ${"at.part, " if split else ""}column${j});
 //% for i in range(rows)
     store_c(row0 + ${i}u, column${j}, out${j}, c${i}_${j});
 //% endfor

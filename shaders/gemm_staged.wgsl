@@ -3,6 +3,7 @@
 // A workgroup of `lanes_n` by `lanes_m` invocations stages `depth` columns of A and rows of B at a time; each invocation keeps a register
 // tile of `rows` rows by `columns` vectors of four columns, whose operands it reads from there. The next block is on its way to registers
 // while the current one is multiplied. Tails: loads are clamped or zero, stores are guarded.
+// With `split` the sum over k is cut into parts, each with its own workgroups and result.
 // With `patches` B is the column matrix of a convolution that nobody wrote down: its elements are read where the input has them, tap by
 // tap over all channels, or with `flat` in the order of the weights, for fewer channels than a block is deep.
 //% include "common/problem.wgsl"
@@ -12,6 +13,7 @@
 override workgroup_x: u32;
 override workgroup_y: u32;
 //% include "common/linear.wgsl"
+//% set block_k = depth
 //% include "common/tiles.wgsl"
 //% set lanes = lanes_n * lanes_m
 //% set tile_m = rows * lanes_m
@@ -24,6 +26,9 @@ override workgroup_y: u32;
 //% set fetches_b = (depth + rows_b - 1) // rows_b
 //% set whole_b = depth % rows_b == 0
 //% set taps_outside = patches and not flat
+//% set first_k = "first_k" if split else "0u"
+//% set end_k = "end_k" if split else "problem.k"
+//% set span_k = "(end_k - first_k)" if split else "problem.k"
 //% set a_step = size.taps if taps_outside else "1u"
 
 // Rows of A lie across: a column of the block is contiguous, one vector longer than the tile so that its writers meet different banks.
@@ -103,7 +108,7 @@ fn main(
     @builtin(local_invocation_index) own: u32,
 ) {
     let at = tile_of(linear_group(group));
-    if at.matrix >= problem.batch {
+    if ${"at.part >= problem.parts" if split else "at.matrix >= problem.batch"} {
         return;
     }
 
@@ -136,7 +141,11 @@ fn main(
 //% endfor
 //% endfor
 
-    var k = 0u;
+//% if split
+    let first_k = part_start(at.part);
+    let end_k = min(part_start(at.part + 1u), problem.k);
+//% endif
+    var k = ${first_k};
 //% if taps_outside
     var tap = 0u;
     var inside: vec4<bool>;
@@ -147,11 +156,11 @@ fn main(
         let t = 0u;
         ${aim(size, 0, "", "")}
     }
-    let blocks = ${size.taps} * ((problem.k + ${depth - 1}u) / ${depth}u);
+    let blocks = ${size.taps} * ((${span_k} + ${depth - 1}u) / ${depth}u);
 //% else
-    let blocks = (problem.k + ${depth - 1}u) / ${depth}u;
+    let blocks = (${span_k} + ${depth - 1}u) / ${depth}u;
 //% if not patches and not tail
-    var b_row = b_start + row_b * problem.ldb;
+    var b_row = b_start + (${"first_k + " if split else ""}row_b) * problem.ldb;
 //% endif
 //% endif
     {
@@ -163,8 +172,8 @@ fn main(
         // The last time round this fetches a block again and nobody uses it.
         k += ${depth}u;
 //% if taps_outside
-        if k >= problem.k {
-            k = 0u;
+        if k >= ${end_k} {
+            k = ${first_k};
             tap = min(tap + 1u, ${size.taps} - 1u);
             let s = tap % ${size.s};
             let r = tap / ${size.s} % ${size.r};
@@ -205,7 +214,7 @@ fn main(
     let row0 = at.m * ${tile_m}u + lane.y * ${rows}u;
 //% for j in range(columns)
     let column${j} = (at.n * ${tile_n4}u + ${j * lanes_n}u + lane.x) * 4u;
-    let out${j} = result_of(at.matrix, column${j});
+    let out${j} = result_of(at.matrix, ${"at.part, " if split else ""}column${j});
 //% for i in range(rows)
     store_c(row0 + ${i}u, column${j}, out${j}, c${i}_${j});
 //% endfor

@@ -23,6 +23,7 @@
 override workgroup_x: u32;
 override workgroup_y: u32;
 //% include "common/linear.wgsl"
+//% set split = false
 //% include "common/tiles.wgsl"
 //% set alpha = bt | length
 //% set points = alpha * alpha

@@ -97,6 +97,14 @@ fn a_small_device_gets_the_same_results() {
         verified += verify_all(&gpu, &conv, &small, 11).unwrap_or_else(|error| panic!("{error}"));
     }
     assert!(verified >= 15, "only {verified} cases fit the small device");
+    // Split sums whose parts are bound image by image, in dispatches of two dimensions.
+    for (id, shape) in
+        [("implicit_gemm", "n3c8h9w9_k8r3s3_p1"), ("implicit_gemm", "n2c15h7w9_k10r3s3_p1"), ("gemm_1x1", "n3c33h9w9_k11r1s1")]
+    {
+        let conv: Conv = shape.parse().expect(shape);
+        let ran = verify(&gpu, &conv, find(id).expect(id), &Variant::knob("split", 5), &small, 11);
+        assert!(ran.unwrap_or_else(|error| panic!("{error}")), "{id} of {shape} did not fit the small device");
+    }
 }
 
 /// The fused kernels on devices whose workgroups are small: taller register tiles, fewer channels and rows at a time.
@@ -160,10 +168,15 @@ fn every_tile_is_right() {
             "n3c48h14w14_k48r3s3_p1",
         ] {
             let conv: Conv = key.parse().expect(key);
-            for (id, variant) in [("im2col", Variant::word("batch")), ("implicit_gemm", Variant::none()), ("direct_tiled", Variant::none())]
-            {
+            let mut cases = vec![("im2col", Variant::word("batch")), ("implicit_gemm", Variant::none()), ("direct_tiled", Variant::none())];
+            // Few parts, and more than there are blocks of the sum.
+            let channels = conv.group_channels_in();
+            let splits = [2, 3, channels].into_iter().filter(|parts| (2..=channels).contains(parts)).map(|s| Variant::knob("split", s));
+            let product = if conv.taps() == 1 { "gemm_1x1" } else { "implicit_gemm" };
+            cases.extend(splits.map(|split| (product, split)));
+            for (id, variant) in cases {
                 let ran = verify(&gpu, &conv, find(id).expect(id), &variant, &limits, 3);
-                assert!(ran.unwrap_or_else(|error| panic!("{text}: {error}")), "{text}: {id} of {key} did not run");
+                assert!(ran.unwrap_or_else(|error| panic!("{text}: {error}")), "{text}: {id}:{variant} of {key} did not run");
             }
         }
     }

@@ -31,16 +31,18 @@ fn load_b(row: u32, column: u32) -> vec4<f32> {
 //% endif
 //% endif
 
-// Where the first row of a column's results is. Columns of patches run over images, whose planes lie apart.
+// Where the first row of a column's results is. Columns of patches run over images, whose planes lie apart. Each part of a split sum
+// has a result of its own.
+//% set part_skip = " + part * problem.c_part" if split else ""
 //% macro place(column)
 //% if patches
-problem.c_skip + (${column} / ${size.points} * problem.c_image + matrix * problem.m) * ${size.points} + ${column} % ${size.points}
+problem.c_skip${part_skip} + (${column} / ${size.points} * problem.c_image + matrix * problem.m) * ${size.points} + ${column} % ${size.points}
 //% else
-problem.c_skip + matrix * problem.c_stride + ${column}
+problem.c_skip${part_skip} + matrix * problem.c_stride + ${column}
 //% endif
 //% endmacro
 //% if vector_c
-fn result_of(matrix: u32, column: u32) -> u32 {
+fn result_of(matrix: u32, ${"part: u32, " if split else ""}column: u32) -> u32 {
     return ${place("column")};
 }
 
@@ -50,7 +52,7 @@ fn store_c(row: u32, column: u32, out: u32, value: vec4<f32>) {
     }
 }
 //% else
-fn result_of(matrix: u32, column: u32) -> vec4<u32> {
+fn result_of(matrix: u32, ${"part: u32, " if split else ""}column: u32) -> vec4<u32> {
     return vec4<u32>(${place("column")}, ${place("(column + 1u)")}, ${place("(column + 2u)")}, ${place("(column + 3u)")});
 }
 

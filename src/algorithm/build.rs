@@ -140,6 +140,7 @@ pub(super) fn images_per_step(batch: u64, image_bytes: &[u64], limits: &Limits) 
 
 /// Some images of the batch, with the windows that hold their input and output.
 pub(super) struct Part {
+    pub(super) first: u64,
     pub(super) images: u64,
     pub(super) input: (Binding, u32),
     pub(super) output: (Binding, u32),
@@ -147,11 +148,17 @@ pub(super) struct Part {
 
 /// The batch in parts, each for one step that binds whole images of input and output.
 pub(super) fn image_parts(plan: &Plan, conv: &Conv, limits: &Limits) -> Result<Vec<Part>, Unsupported> {
+    image_parts_with(plan, conv, 0, limits)
+}
+
+/// The same for steps that also bind a window of `more` bytes for each image.
+pub(super) fn image_parts_with(plan: &Plan, conv: &Conv, more: u64, limits: &Limits) -> Result<Vec<Part>, Unsupported> {
     let (input_image, output_image) = (conv.channels_in() * conv.input_points(), conv.channels_out() * conv.output_points());
     let bytes = conv.element().bytes();
-    let piece = images_per_step(conv.batch(), &[input_image * bytes, output_image * bytes], limits);
+    let piece = images_per_step(conv.batch(), &[input_image * bytes, output_image * bytes, more], limits);
     check_steps(conv.batch().div_ceil(piece))?;
     let part = |(first, images)| Part {
+        first,
         images,
         input: plan.window(Plan::INPUT, first * input_image, images * input_image, limits),
         output: plan.window(Plan::OUTPUT, first * output_image, images * output_image, limits),

@@ -37,7 +37,7 @@ fn tile(conv: &Conv, images: u64, limits: &Limits) -> (Tile, Vec<u64>, Vec<u64>)
 }
 
 impl Depthwise {
-    fn step(&self, plan: &Plan, conv: &Conv, &Part { images, input, output }: &Part, limits: &Limits) -> Result<Step, Unsupported> {
+    fn step(&self, plan: &Plan, conv: &Conv, &Part { images, input, output, .. }: &Part, limits: &Limits) -> Result<Step, Unsupported> {
         let [_, height, width] = conv.axes_3d();
         let (tile, wanted_h, wanted_w) = tile(conv, images, limits);
         let lanes = tile.lanes_n * tile.lanes_m;

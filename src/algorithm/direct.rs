@@ -34,7 +34,7 @@ impl Algorithm for Direct {
         let stretches = points.div_ceil(lanes.into());
         let mut plan = Plan::new(conv);
         plan.tuning = format!("lanes {lanes}");
-        for Part { images, input, output } in image_parts(&plan, conv, limits)? {
+        for Part { images, input, output, .. } in image_parts(&plan, conv, limits)? {
             let planes = images * conv.channels_out();
             let part = conv.with_batch(images).map_or(*conv, |c| c);
             let [t, r, s] = conv.axes_3d().map(|axis| axis.kernel);

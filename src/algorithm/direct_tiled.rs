@@ -50,7 +50,7 @@ fn tile(conv: &Conv, images: u64, limits: &Limits) -> Tile {
 }
 
 impl DirectTiled {
-    fn step(&self, plan: &Plan, conv: &Conv, &Part { images, input, output }: &Part, limits: &Limits) -> Result<Step, Unsupported> {
+    fn step(&self, plan: &Plan, conv: &Conv, &Part { images, input, output, .. }: &Part, limits: &Limits) -> Result<Step, Unsupported> {
         let [depth, height, width] = conv.axes_3d();
         let tile = tile(conv, images, limits);
         let lanes = tile.lanes_n * tile.lanes_m;

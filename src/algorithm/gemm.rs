@@ -1,7 +1,7 @@
 //! The one matrix product of the algorithms: batched, strided, row-major, register-blocked. Its right operand is a matrix in a buffer, or
 //! the column matrix of a convolution read in place from the input.
 
-use super::build::StepBuilder;
+use super::build::{StepBuilder, word};
 use super::geometry;
 use crate::conv::{Conv, ElementType};
 use crate::plan::{Binding, Constant, Limits, Sharing, Step, Tile, TiledKernel, Unsupported};
@@ -30,6 +30,8 @@ pub(super) struct Product {
     pub(super) a_period: u64,
     pub(super) b: Matrix,
     pub(super) c: Matrix,
+    /// Into how many parts the sum over k is cut. The results of a part lie together in `c`, one part after another.
+    pub(super) parts: u64,
 }
 
 /// The tile's part of a kernel.
@@ -50,8 +52,25 @@ fn cut(step: StepBuilder, tile: Tile, inner: u64) -> StepBuilder {
         .constant("tail", Constant::Size(tail))
 }
 
+/// The sum over `inner` in parts with results of their own, `spacing` elements apart.
+fn split(step: StepBuilder, parts: u64, spacing: u64, tile: Tile, inner: u64) -> Result<StepBuilder, Unsupported> {
+    let step = step.constant("split", Constant::Flag(parts > 1));
+    if parts == 1 {
+        return Ok(step);
+    }
+    let blocks = if tile.sharing == Sharing::Workgroup { inner.div_ceil(tile.depth.into()) } else { inner / 4 };
+    word("parts of blocks", blocks.saturating_mul(parts))?;
+    step.problem(&[("parts", parts), ("blocks_k", blocks), ("c_part", spacing)])
+}
+
 fn shader(tile: Tile) -> &'static str {
     if tile.sharing == Sharing::Workgroup { "gemm_staged" } else { "gemm" }
+}
+
+/// Workgroups of a product whose sum is not split.
+pub(super) fn workgroups(kernel: TiledKernel, [m, n, batch]: [u64; 3], limits: &Limits) -> u64 {
+    let (tiles_m, tiles_n) = tiles(limits.tile(kernel, m, n.saturating_mul(batch)), m, n);
+    tiles_m.saturating_mul(tiles_n).saturating_mul(batch)
 }
 
 /// Tiles along rows and columns.
@@ -68,7 +87,9 @@ impl Product {
         let columns_by_four = self.n.is_multiple_of(4);
         let (tiles_m, tiles_n) = tiles(tile, self.m, self.n);
         let bytes = element.bytes();
-        cut(StepBuilder::new(self.stage, shader(tile), element), tile, self.k)
+        let spacing = self.batch * self.c.stride;
+        let step = split(StepBuilder::new(self.stage, shader(tile), element), self.parts, spacing, tile, self.k)?;
+        cut(step, tile, self.k)
             .constant("patches", Constant::Flag(false))
             .constant("flat", Constant::Flag(false))
             .constant("vector_a", Constant::Flag(vector_a))
@@ -100,10 +121,10 @@ impl Product {
                 &[
                     &[self.a_period.min(self.batch), self.m, self.k, bytes],
                     &[self.batch, self.k, self.n, bytes],
-                    &[self.batch, self.m, self.n, bytes],
+                    &[self.batch, self.m, self.n, self.parts, bytes],
                 ],
             )
-            .tiled(tiles_m * tiles_n * self.batch, [tile.lanes_n, tile.lanes_m, 1], limits)
+            .tiled(tiles_m * tiles_n * self.batch * self.parts, [tile.lanes_n, tile.lanes_m, 1], limits)
     }
 }
 
@@ -113,7 +134,10 @@ pub(super) struct Patches<'a> {
     pub(super) images: u64,
     pub(super) input: (Binding, u32),
     pub(super) weights: Binding,
+    /// The output, or the results of the parts.
     pub(super) output: (Binding, u32),
+    /// As those of [`Product`]; each part sums over some of the channels.
+    pub(super) parts: u64,
 }
 
 impl Patches<'_> {
@@ -133,7 +157,9 @@ impl Patches<'_> {
         let inner = if flat { c * taps } else { c };
         let vector_a = (taps == 1 || flat) && inner.is_multiple_of(4);
         let vector_c = points.is_multiple_of(4) && self.output.1.is_multiple_of(4);
-        cut(StepBuilder::new(stage, shader(tile), element), tile, inner)
+        let spacing = images * conv.channels_out() * points;
+        let step = split(StepBuilder::new(stage, shader(tile), element), self.parts, spacing, tile, inner)?;
+        cut(step, tile, inner)
             .constant("patches", Constant::Flag(true))
             .constant("flat", Constant::Flag(flat))
             .constant("vector_a", Constant::Flag(vector_a))
@@ -166,9 +192,9 @@ impl Patches<'_> {
                 &[
                     &[groups, m, c, taps, bytes],
                     &[images, conv.channels_in(), conv.input_points(), bytes],
-                    &[images, conv.channels_out(), points, bytes],
+                    &[images, conv.channels_out(), points, self.parts, bytes],
                 ],
             )
-            .tiled(tiles_m * tiles_n * groups, [tile.lanes_n, tile.lanes_m, 1], limits)
+            .tiled(tiles_m * tiles_n * groups * self.parts, [tile.lanes_n, tile.lanes_m, 1], limits)
     }
 }

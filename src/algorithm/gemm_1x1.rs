@@ -1,11 +1,11 @@
-//! `gemm_1x1`: a convolution without neighbours is a matrix product of weights and input as they lie. No workspace.
+//! `gemm_1x1`: a convolution without neighbours is a matrix product of weights and input as they lie. No workspace,
+//! or with `split=s` that of its parts.
 
-use super::build::{Part, image_parts};
-use super::gemm::{Matrix, Product};
-use super::{Algorithm, Variant};
+use super::gemm::{Matrix, Product, workgroups};
+use super::{Algorithm, Variant, split};
 use crate::conv::Conv;
-use crate::plan::{Limits, Plan, Unsupported};
-use crate::units::Bytes;
+use crate::plan::{Limits, Plan, TiledKernel, Unsupported};
+use crate::units::{Bytes, Ops};
 
 /// The product for kernels of one tap, stride 1 and no padding.
 pub struct Gemm1x1;
@@ -17,6 +17,19 @@ impl Algorithm for Gemm1x1 {
 
     fn summary(&self) -> &'static str {
         "one matrix product of weights and input per image and group; kernels of one tap, stride 1, no padding"
+    }
+
+    fn workspace_formula(&self) -> &'static str {
+        split::WORKSPACE
+    }
+
+    fn knobs(&self) -> &'static [&'static str] {
+        split::KNOBS
+    }
+
+    fn variants(&self, conv: &Conv, limits: &Limits) -> Vec<Variant> {
+        let batch = conv.batch().saturating_mul(conv.groups());
+        split::variants(conv, workgroups(TiledKernel::Gemm, [conv.group_channels_out(), conv.output_points(), batch], limits))
     }
 
     fn workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
@@ -35,28 +48,33 @@ impl Algorithm for Gemm1x1 {
         if axes.iter().any(|axis| axis.output() != axis.size) {
             return refuse("no padding", axes.map(|axis| axis.output() - axis.size));
         }
-        super::no_workspace(self, variant)
+        split::workspace(conv, split::parts(self, conv, variant)?)
+    }
+
+    fn operations(&self, conv: &Conv, variant: &Variant) -> Result<Ops, Unsupported> {
+        self.workspace(conv, variant)?;
+        Ok(split::operations(conv, split::parts(self, conv, variant)?))
     }
 
     fn plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported> {
         self.workspace(conv, variant)?;
-        let mut plan = Plan::new(conv);
+        let parts = split::parts(self, conv, variant)?;
         let points = conv.output_points();
         let (group_c, group_k, groups) = (conv.group_channels_in(), conv.group_channels_out(), conv.groups());
-        for Part { images, input, output } in image_parts(&plan, conv, limits)? {
+        split::plan(conv, parts, limits, |plan, part, output| {
             let product = Product {
                 stage: "gemm",
                 m: group_k,
                 n: points,
                 k: group_c,
-                batch: images * groups,
+                batch: part.images * groups,
                 a: Matrix { window: (plan.whole(Plan::WEIGHTS), 0), pitch: group_c, stride: group_k * group_c },
                 a_period: groups,
-                b: Matrix { window: input, pitch: points, stride: group_c * points },
+                b: Matrix { window: part.input, pitch: points, stride: group_c * points },
                 c: Matrix { window: output, pitch: points, stride: group_k * points },
+                parts,
             };
-            plan.steps.push(product.step(conv.element(), limits)?);
-        }
-        plan.finish(limits)
+            product.step(conv.element(), limits)
+        })
     }
 }

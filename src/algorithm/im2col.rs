@@ -105,6 +105,7 @@ impl Im2col {
                 pitch: conv.output_points(),
                 stride: group_k * conv.output_points(),
             },
+            parts: 1,
         };
         let multiply = product.step(conv.element(), limits)?;
         plan.steps.extend([unfold, multiply]);

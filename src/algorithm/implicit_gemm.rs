@@ -1,11 +1,11 @@
-//! `implicit_gemm`: the matrix product of im2col, reading the patches where the input has them. No workspace; every problem.
+//! `implicit_gemm`: the matrix product of im2col, reading the patches where the input has them. No workspace, or with `split=s` that of
+//! its parts; every problem.
 
-use super::build::{Part, image_parts};
-use super::gemm::Patches;
-use super::{Algorithm, Variant};
+use super::gemm::{Patches, workgroups};
+use super::{Algorithm, Variant, split};
 use crate::conv::Conv;
-use crate::plan::{Limits, Plan, Unsupported};
-use crate::units::Bytes;
+use crate::plan::{Limits, Plan, TiledKernel, Unsupported};
+use crate::units::{Bytes, Ops};
 
 /// Implicit GEMM.
 pub struct ImplicitGemm;
@@ -19,18 +19,35 @@ impl Algorithm for ImplicitGemm {
         "the matrix product of im2col with the patches read in place; every stride, dilation, group and rank"
     }
 
+    fn workspace_formula(&self) -> &'static str {
+        split::WORKSPACE
+    }
+
+    fn knobs(&self) -> &'static [&'static str] {
+        split::KNOBS
+    }
+
+    fn variants(&self, conv: &Conv, limits: &Limits) -> Vec<Variant> {
+        let columns = conv.batch().saturating_mul(conv.output_points());
+        split::variants(conv, workgroups(TiledKernel::ImplicitGemm, [conv.group_channels_out(), columns, conv.groups()], limits))
+    }
+
     fn workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
         super::require_f32(self.id(), conv)?;
-        super::no_workspace(self, variant)
+        split::workspace(conv, split::parts(self, conv, variant)?)
+    }
+
+    fn operations(&self, conv: &Conv, variant: &Variant) -> Result<Ops, Unsupported> {
+        self.workspace(conv, variant)?;
+        Ok(split::operations(conv, split::parts(self, conv, variant)?))
     }
 
     fn plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported> {
         self.workspace(conv, variant)?;
-        let mut plan = Plan::new(conv);
-        for Part { images, input, output } in image_parts(&plan, conv, limits)? {
-            let patches = Patches { conv, images, input, weights: plan.whole(Plan::WEIGHTS), output };
-            plan.steps.push(patches.step(self.id(), limits)?);
-        }
-        plan.finish(limits)
+        let parts = split::parts(self, conv, variant)?;
+        split::plan(conv, parts, limits, |plan, part, output| {
+            let weights = plan.whole(Plan::WEIGHTS);
+            Patches { conv, images: part.images, input: part.input, weights, output, parts }.step(self.id(), limits)
+        })
     }
 }

@@ -13,7 +13,11 @@ fn winograd_conv() -> impl Strategy<Value = Conv> {
 
 fn check(conv: &Conv, limits: &Limits) -> Result<(), TestCaseError> {
     for algorithm in ALGORITHMS {
-        for variant in algorithm.variants(conv, limits) {
+        let mut variants = algorithm.variants(conv, limits);
+        if algorithm.knobs().contains(&"split=s") {
+            variants.extend([2, 3, conv.group_channels_in()].map(|parts| Variant::knob("split", parts)));
+        }
+        for variant in variants {
             let name = format!("{} of {conv}", variant.qualify(algorithm.id()));
             match (algorithm.workspace(conv, &variant), algorithm.plan(conv, &variant, limits)) {
                 (Ok(workspace), Ok(plan)) => {
@@ -91,6 +95,27 @@ fn published_workspaces_come_out_to_the_byte() {
     assert_eq!(workspace("im2col", "batch", "n1c512h1w3006_k512r1s7_p0x9_d1x3", ElementType::F16), 21_547_008);
     // ROCm/MIOpen issue 381: 3-D depthwise, workspace of one image of the batch of 4.
     assert_eq!(workspace("im2col", "image", "n4c256d1h14w14_k256t3r3s3_p1_g256", ElementType::F32), 5_419_008);
+}
+
+#[test]
+fn a_sum_is_split_where_the_output_is_small() {
+    let proposed = |id: &str, key: &str| {
+        let conv: Conv = key.parse().expect(key);
+        let variants = find(id).expect(id).variants(&conv, &Limits::WEBGPU);
+        variants.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+    };
+    // 7x7 maps of 512 channels: 49 columns. A VGG layer has 50176.
+    assert_eq!(proposed("implicit_gemm", "n1c512h7w7_k512r3s3_p1"), " split=8");
+    assert_eq!(proposed("implicit_gemm", "n1c64h224w224_k64r3s3_p1"), "");
+    assert_eq!(proposed("gemm_1x1", "n1c256h14w14_k1024r1s1"), " split=4");
+    // Three channels are not worth parts of their own.
+    assert_eq!(proposed("implicit_gemm", "n1c3h7w7_k8r3s3_p1"), "");
+    assert_eq!(workspace("implicit_gemm", "split=16", "n2c512h7w7_k512r3s3_p1", ElementType::F32), 16 * 2 * 512 * 49 * 4);
+    let conv: Conv = "n1c8h7w7_k8r3s3_p1".parse().expect("key");
+    let refused = |text: &str| find("implicit_gemm").expect("id").workspace(&conv, &text.parse().expect(text)).unwrap_err().to_string();
+    assert_eq!(refused("split=9"), "split=9 is not within 2 to the 8 input channels of a group");
+    assert_eq!(refused("split=1"), "split=1 is not within 2 to the 8 input channels of a group");
+    assert_eq!(refused("split"), "'split' is not a variant of implicit_gemm: known are split=s");
 }
 
 #[test]

@@ -198,10 +198,10 @@ impl Winograd {
         let result = |pitch| Matrix { window: (products, products_skip), pitch, stride: group_k * tiles };
         let multiply = if tile_rows {
             let (a, b, c) = (tile_factors(group_c), filters(group_k), result(group_k));
-            Product { stage: "gemm", m: tiles, n: group_k, k: group_c, batch, a, a_period: batch, b, c }
+            Product { stage: "gemm", m: tiles, n: group_k, k: group_c, batch, a, a_period: batch, b, c, parts: 1 }
         } else {
             let (a, b, c) = (filters(group_c), tile_factors(tiles), result(tiles));
-            Product { stage: "gemm", m: group_k, n: tiles, k: group_c, batch, a, a_period: batch, b, c }
+            Product { stage: "gemm", m: group_k, n: tiles, k: group_c, batch, a, a_period: batch, b, c, parts: 1 }
         };
         let gemm_step = multiply.step(ElementType::F32, limits)?;
 

@@ -19,7 +19,7 @@ pub enum Checks {
 
 /// Kernels whose indices are in range by construction: loads are clamped into the windows bound, stores are guarded, divisors are sizes
 /// of at least one. The others keep the checks.
-const IN_RANGE: [&str; 13] = [
+const IN_RANGE: [&str; 14] = [
     "depthwise",
     "direct",
     "direct_tiled",
@@ -29,6 +29,7 @@ const IN_RANGE: [&str; 13] = [
     "peak_copy",
     "peak_fma",
     "peak_workgroup",
+    "sum_parts",
     "winograd_filter",
     "winograd_fused",
     "winograd_input",
