@@ -1,7 +1,7 @@
 //! Per layer: what is fastest, what it needs, and how far im2col blows the input up.
 
-use crate::conv::Conv;
-use crate::record::{Cache, Measurement, Status};
+use super::{LayerRows, by_layer};
+use crate::record::{Cache, Measurement};
 use crate::units::Bytes;
 
 /// What the rows of one layer say together.
@@ -25,36 +25,20 @@ pub struct LayerSummary {
 
 /// The layers of a run's rows, in the order they first appear.
 pub fn layers(rows: &[Measurement]) -> Vec<LayerSummary> {
-    let mut groups: Vec<(&Measurement, Vec<&Measurement>)> = Vec::new();
-    for row in rows {
-        let same = |first: &Measurement| identity(first) == identity(row);
-        match groups.iter_mut().find(|(first, _)| same(first)) {
-            Some((_, group)) => group.push(row),
-            None => groups.push((row, vec![row])),
-        }
-    }
-    groups.into_iter().map(|(first, group)| summary(first, &group)).collect()
+    by_layer(rows).iter().map(summary).collect()
 }
 
-/// Hot and cold times do not compare.
-fn identity(row: &Measurement) -> (&str, &str, Conv, Cache) {
-    (&row.case.suite, &row.case.layer, row.case.conv, row.case.cache)
-}
-
-fn summary(first: &Measurement, rows: &[&Measurement]) -> LayerSummary {
-    let timed = || rows.iter().copied().filter(|r| r.status == Status::Ok).filter_map(|r| Some((r, r.time_median_ns?)));
-    let fastest = timed().min_by(|a, b| a.1.total_cmp(&b.1));
-    let direct = timed().find(|(r, _)| r.case.algorithm == "direct");
-    let whole = |r: &&&Measurement| r.case.algorithm == "im2col" && r.case.variant.parts() == ("batch", None);
-    let conv = &first.case.conv;
+fn summary(layer: &LayerRows<'_>) -> LayerSummary {
+    let fastest = layer.fastest();
+    let direct = layer.timed().find(|case| case.row.case.algorithm == "direct");
     LayerSummary {
-        suite: first.case.suite.clone(),
-        layer: first.case.layer.clone(),
-        cache: first.case.cache,
-        input: Bytes(conv.input_elements() * conv.element().bytes()),
-        im2col: rows.iter().find(whole).and_then(|r| r.computation_bytes).map(Bytes),
-        fastest: fastest.map(|(r, _)| r.clone()),
-        over_direct: fastest.zip(direct).map(|((_, best), (_, direct))| direct / best),
+        suite: layer.suite().to_owned(),
+        layer: layer.layer().to_owned(),
+        cache: layer.cache(),
+        input: layer.input(),
+        im2col: layer.im2col(),
+        fastest: fastest.map(|case| case.row.clone()),
+        over_direct: fastest.zip(direct).map(|(best, direct)| direct.time.0 / best.time.0),
     }
 }
 
@@ -62,7 +46,7 @@ fn summary(first: &Measurement, rows: &[&Measurement]) -> LayerSummary {
 mod tests {
     use super::*;
     use crate::algorithm::Variant;
-    use crate::record::CaseKey;
+    use crate::record::{CaseKey, Status};
     use crate::runner::Prediction;
 
     fn row(layer: &str, algorithm: &str, variant: &str, status: Status, time: Option<f64>, workspace: Option<u64>) -> Measurement {
