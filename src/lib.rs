@@ -23,11 +23,13 @@
 //! record     the files of a run
 //! runner     schedule, worker process, resume, observers
 //! analysis   answers from records alone
+//! claims     figures that people repeat, held against ours
 //! cli        subcommands; the only place that prints
 //! ```
 
 pub mod algorithm;
 pub mod analysis;
+pub mod claims;
 pub mod cli;
 pub mod conv;
 pub mod cost;

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// The modules from the top down, as in the documentation of `src/lib.rs`: each may use itself and those before it.
-const LAYERS: [&str; 20] = [
+const LAYERS: [&str; 21] = [
     "units",
     "conv",
     "suite",
@@ -28,6 +28,7 @@ const LAYERS: [&str; 20] = [
     "record",
     "runner",
     "analysis",
+    "claims",
     "cli",
 ];
 /// The libraries that drive devices, each with the only module that may name it.
