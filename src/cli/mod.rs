@@ -6,6 +6,7 @@ mod algorithms;
 mod auto;
 mod devices;
 mod exec;
+mod export;
 mod inspect;
 mod ledger;
 mod peak;
@@ -69,6 +70,8 @@ enum Command {
     Ledger(ledger::Args),
     #[command(about = "Compute one convolution of your own NumPy arrays on the device")]
     Exec(exec::Args),
+    /// Write the rows of runs as JSON lines, Parquet or CSV
+    Export(export::Args),
     /// Set runs beside the times of other programs on the same layers
     Peers(peers::Args),
     /// Compile each kernel and tell what the driver's compiler made of it: registers, spills, occupancy, the hot loop
@@ -101,6 +104,7 @@ pub fn main() -> ExitCode {
         Some(Command::Algorithms(args)) => algorithms::run(&args),
         Some(Command::Ledger(args)) => ledger::run(&args),
         Some(Command::Exec(args)) => exec::run(&args),
+        Some(Command::Export(args)) => export::run(&args),
         Some(Command::Peers(args)) => peers::run(&args),
         Some(Command::Inspect(args)) => inspect::run(&args),
         Some(Command::Peak(args)) => peak::run(&args),
@@ -119,9 +123,9 @@ pub fn main() -> ExitCode {
 }
 
 /// Writes to standard output, the only place that does.
-fn print(text: &str) -> anyhow::Result<()> {
+fn print(text: impl AsRef<[u8]>) -> anyhow::Result<()> {
     let mut stdout = io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+    match stdout.write_all(text.as_ref()).and_then(|()| stdout.flush()) {
         // A reader that closes the pipe, such as `head`, has seen enough.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         written => written.context("cannot write to standard output"),

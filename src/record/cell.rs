@@ -1,4 +1,4 @@
-//! One cell: how each type of value is written as text and read back.
+//! One cell: how each type of value is written and read back.
 
 use crate::algorithm::Variant;
 use crate::conv::{Conv, ElementType, KeyError, Pass};
@@ -13,19 +13,58 @@ use serde::de::{DeserializeOwned, IntoDeserializer};
 #[derive(Debug)]
 pub(super) struct Problem(pub(super) String);
 
+/// What the cells of a column hold where they are not empty.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Text,
+    Integer,
+    Number,
+    Flag,
+}
+
+/// The content of a cell, whatever the format of the file.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Value {
+    Empty,
+    Text(String),
+    Integer(u64),
+    /// Finite.
+    Number(f64),
+    Flag(bool),
+}
+
+impl Value {
+    /// As a cell of a CSV file; empty only for what is read back as empty.
+    pub(super) fn text(&self) -> String {
+        match self {
+            Self::Empty => String::new(),
+            Self::Text(text) => guarded(text),
+            Self::Integer(number) => number.to_string(),
+            // `Debug` writes the fewest digits that read back as the same number.
+            Self::Number(number) => format!("{number:?}"),
+            Self::Flag(flag) => flag.to_string(),
+        }
+    }
+}
+
 /// A value that fills one cell.
 pub(super) trait Cell: Sized {
-    /// Its text; empty only for what is read back as empty.
-    fn write(&self) -> Result<String, Problem>;
+    /// What it is in files that have types.
+    const KIND: Kind;
+
+    /// The cell's content.
+    fn write(&self) -> Result<Value, Problem>;
 
     /// The value of a text.
     fn read(text: &str) -> Result<Self, Problem>;
 }
 
 impl<T: Cell> Cell for Option<T> {
-    fn write(&self) -> Result<String, Problem> {
+    const KIND: Kind = T::KIND;
+
+    fn write(&self) -> Result<Value, Problem> {
         // A number that is not finite was not measured either.
-        Ok(self.as_ref().map_or_else(String::new, |value| value.write().unwrap_or_default()))
+        Ok(self.as_ref().map_or(Value::Empty, |value| value.write().unwrap_or(Value::Empty)))
     }
 
     fn read(text: &str) -> Result<Self, Problem> {
@@ -34,8 +73,10 @@ impl<T: Cell> Cell for Option<T> {
 }
 
 impl Cell for u64 {
-    fn write(&self) -> Result<String, Problem> {
-        Ok(self.to_string())
+    const KIND: Kind = Kind::Integer;
+
+    fn write(&self) -> Result<Value, Problem> {
+        Ok(Value::Integer(*self))
     }
 
     fn read(text: &str) -> Result<Self, Problem> {
@@ -44,9 +85,10 @@ impl Cell for u64 {
 }
 
 impl Cell for f64 {
-    fn write(&self) -> Result<String, Problem> {
-        // `Debug` writes the fewest digits that read back as the same number.
-        if self.is_finite() { Ok(format!("{self:?}")) } else { Err(Problem(format!("{self} is not a finite number"))) }
+    const KIND: Kind = Kind::Number;
+
+    fn write(&self) -> Result<Value, Problem> {
+        if self.is_finite() { Ok(Value::Number(*self)) } else { Err(Problem(format!("{self} is not a finite number"))) }
     }
 
     fn read(text: &str) -> Result<Self, Problem> {
@@ -56,8 +98,10 @@ impl Cell for f64 {
 }
 
 impl Cell for bool {
-    fn write(&self) -> Result<String, Problem> {
-        Ok(self.to_string())
+    const KIND: Kind = Kind::Flag;
+
+    fn write(&self) -> Result<Value, Problem> {
+        Ok(Value::Flag(*self))
     }
 
     fn read(text: &str) -> Result<Self, Problem> {
@@ -66,8 +110,10 @@ impl Cell for bool {
 }
 
 impl Cell for String {
-    fn write(&self) -> Result<String, Problem> {
-        Ok(guarded(self))
+    const KIND: Kind = Kind::Text;
+
+    fn write(&self) -> Result<Value, Problem> {
+        Ok(Value::Text(self.clone()))
     }
 
     fn read(text: &str) -> Result<Self, Problem> {
@@ -95,8 +141,10 @@ pub(super) fn one_line(text: &str) -> String {
 }
 
 impl Cell for Conv {
-    fn write(&self) -> Result<String, Problem> {
-        Ok(self.to_string())
+    const KIND: Kind = Kind::Text;
+
+    fn write(&self) -> Result<Value, Problem> {
+        Ok(Value::Text(self.to_string()))
     }
 
     fn read(text: &str) -> Result<Self, Problem> {
@@ -109,8 +157,10 @@ impl Cell for Conv {
 }
 
 impl Cell for Variant {
-    fn write(&self) -> Result<String, Problem> {
-        Ok(self.to_string())
+    const KIND: Kind = Kind::Text;
+
+    fn write(&self) -> Result<Value, Problem> {
+        Ok(Value::Text(self.to_string()))
     }
 
     fn read(text: &str) -> Result<Self, Problem> {
@@ -122,9 +172,11 @@ impl Cell for Variant {
 macro_rules! cells_by_name {
     ($($type:ty),*) => {$(
         impl Cell for $type {
-            fn write(&self) -> Result<String, Problem> {
+            const KIND: Kind = Kind::Text;
+
+            fn write(&self) -> Result<Value, Problem> {
                 match serde_json::to_value(self) {
-                    Ok(serde_json::Value::String(name)) => Ok(name),
+                    Ok(serde_json::Value::String(name)) => Ok(Value::Text(name)),
                     _ => Err(Problem(format!("{self:?} has no name"))),
                 }
             }

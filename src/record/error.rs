@@ -16,6 +16,12 @@ pub enum RecordError {
         /// What the system says.
         source: io::Error,
     },
+    /// The Parquet library refused.
+    #[error("cannot write Parquet: {source}")]
+    Parquet {
+        /// What it says.
+        source: parquet::errors::ParquetError,
+    },
     /// The folder is not fresh.
     #[error("{} already holds a run ({file}): continue it with --resume, or name another folder with --out", path.display())]
     HoldsRun {

@@ -1,7 +1,7 @@
 //! The four tables: which columns each has, in which order. The lists at the end are the only place that says so; header,
 //! writer and reader follow from them.
 
-use super::cell::{Cell, Problem};
+use super::cell::{Cell, Kind, Problem, Value};
 use super::{CaseKey, Environment, LedgerRow, Measurement, RecordError, SampleRow, StepRow};
 use crate::conv::{Conv, ConvSpec, ElementType, Pass};
 use csv::StringRecord;
@@ -35,6 +35,9 @@ pub(super) trait Row: Sized {
     /// Its header.
     const COLUMNS: &'static [&'static str];
 
+    /// What the cells of each column hold.
+    fn kinds() -> Vec<Kind>;
+
     fn write(&self, run: &RunColumns, cells: &mut CellWriter) -> Result<(), RecordError>;
 
     fn read(run: &RunColumns, cells: &mut CellReader<'_>) -> Result<Self, RecordError>;
@@ -47,12 +50,15 @@ pub(super) fn header<R: Row>() -> Result<Vec<u8>, RecordError> {
 
 /// Rows as the lines of their file.
 pub(super) fn encode<R: Row>(rows: &[R], run: &RunColumns) -> Result<Vec<u8>, RecordError> {
-    let records = rows.iter().map(|row| {
-        let mut cells = CellWriter { file: R::FILE, columns: R::COLUMNS, record: StringRecord::new() };
-        row.write(run, &mut cells)?;
-        Ok(cells.record)
-    });
-    lines::<R>(records.collect::<Result<Vec<_>, _>>()?)
+    let records = rows.iter().map(|row| Ok(values(row, run)?.iter().map(Value::text).collect()));
+    lines::<R>(records.collect::<Result<Vec<StringRecord>, RecordError>>()?)
+}
+
+/// The cells of a row.
+pub(super) fn values<R: Row>(row: &R, run: &RunColumns) -> Result<Vec<Value>, RecordError> {
+    let mut cells = CellWriter { file: R::FILE, columns: R::COLUMNS, values: Vec::with_capacity(R::COLUMNS.len()) };
+    row.write(run, &mut cells)?;
+    Ok(cells.values)
 }
 
 fn lines<R: Row>(records: impl IntoIterator<Item = StringRecord>) -> Result<Vec<u8>, RecordError> {
@@ -107,14 +113,14 @@ fn excerpt(text: &str) -> String {
 pub(super) struct CellWriter {
     file: &'static str,
     columns: &'static [&'static str],
-    record: StringRecord,
+    values: Vec<Value>,
 }
 
 impl CellWriter {
     fn put(&mut self, value: &impl Cell) -> Result<(), RecordError> {
-        let column = self.columns[self.record.len()];
-        let text = value.write().map_err(|Problem(problem)| RecordError::Value { file: self.file, column, problem })?;
-        self.record.push_field(&text);
+        let column = self.columns[self.values.len()];
+        let value = value.write().map_err(|Problem(problem)| RecordError::Value { file: self.file, column, problem })?;
+        self.values.push(value);
         Ok(())
     }
 }
@@ -162,6 +168,11 @@ impl CellReader<'_> {
     }
 }
 
+/// The kind of a field.
+fn kind_of<R, T: Cell>(_: fn(&R) -> &T) -> Kind {
+    T::KIND
+}
+
 /// Defines a table: its file, the columns of the run it begins with, and its own columns before and after `cache`, each
 /// named like its field. The case's columns stand in between.
 macro_rules! table {
@@ -175,6 +186,17 @@ macro_rules! table {
                 "cache",
                 $(stringify!($after),)*
             ];
+
+            fn kinds() -> Vec<Kind> {
+                // The columns of the run and of the case are texts.
+                vec![
+                    $({ let _ = stringify!($run); Kind::Text },)*
+                    Kind::Text, Kind::Text, Kind::Text, Kind::Text, Kind::Text, Kind::Text, Kind::Text,
+                    $(kind_of(|row: &Self| &row.$before),)*
+                    Kind::Text,
+                    $(kind_of(|row: &Self| &row.$after),)*
+                ]
+            }
 
             fn write(&self, run: &RunColumns, cells: &mut CellWriter) -> Result<(), RecordError> {
                 let CaseKey { suite, layer, conv, algorithm, variant, cache } = &self.case;

@@ -25,6 +25,7 @@ fn help_of_the_program() {
       algorithms  List the algorithms, their variants and their workspace formulas
       ledger      Predict the bytes of every algorithm by closed form; needs no GPU
       exec        Compute one convolution of your own NumPy arrays on the device
+      export      Write the rows of runs as JSON lines, Parquet or CSV
       peers       Set runs beside the times of other programs on the same layers
       inspect     Compile each kernel and tell what the driver's compiler made of it: registers, spills,
                   occupancy, the hot loop
@@ -59,7 +60,7 @@ fn help_of_the_program() {
 /// Each command's help says what it is for and names its options.
 #[test]
 fn help_of_each_command() {
-    let commands: [(&str, &[&str]); 10] = [
+    let commands: &[(&str, &[&str])] = &[
         (
             "run",
             &[
@@ -105,9 +106,10 @@ fn help_of_each_command() {
                 "--force",
             ],
         ),
+        ("export", &["--table <TABLE>", "--format <FORMAT>", "Parquet", "duckdb"]),
         ("exec", &["NumPy", "--input <x.npy>", "--weights", "--bias", "--output", "im2col:strip=8"]),
     ];
-    for (command, mentions) in commands {
+    for &(command, mentions) in commands {
         let assert = convledger(&[command, "--help"]).assert().success().stderr("");
         mentions.iter().fold(assert, |assert, &mention| assert.stdout(predicate::str::contains(mention)));
     }

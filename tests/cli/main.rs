@@ -5,6 +5,7 @@
 mod auto;
 mod devices;
 mod exec;
+mod export;
 mod faults;
 mod files;
 mod help;

@@ -43,7 +43,7 @@ proptest! {
     #[test]
     fn texts_survive_a_cell(text in any::<String>(), lead in "['=+@-]{0,4}") {
         let text = lead + &text;
-        prop_assert_eq!(String::read(&text.write().expect("text")).expect("text"), text);
+        prop_assert_eq!(String::read(&text.write().expect("text").text()).expect("text"), text);
     }
 
     #[test]
