@@ -24,11 +24,13 @@
 //! runner     schedule, worker process, resume, observers
 //! analysis   answers from records alone
 //! claims     figures that people repeat, held against ours
+//! chart      charts as plain data, as SVG and PNG
 //! cli        subcommands; the only place that prints
 //! ```
 
 pub mod algorithm;
 pub mod analysis;
+pub mod chart;
 pub mod claims;
 pub mod cli;
 pub mod conv;

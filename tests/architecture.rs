@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// The modules from the top down, as in the documentation of `src/lib.rs`: each may use itself and those before it.
-const LAYERS: [&str; 21] = [
+const LAYERS: [&str; 22] = [
     "units",
     "conv",
     "suite",
@@ -29,6 +29,7 @@ const LAYERS: [&str; 21] = [
     "runner",
     "analysis",
     "claims",
+    "chart",
     "cli",
 ];
 /// The libraries that drive devices, each with the only module that may name it.
