@@ -4,11 +4,14 @@
 
 mod algorithms;
 mod auto;
+mod claims;
+mod compare;
 mod devices;
 mod exec;
 mod export;
 mod inspect;
 mod ledger;
+mod measuring;
 mod peak;
 mod peers;
 mod problems;
@@ -76,6 +79,10 @@ enum Command {
     Peers(peers::Args),
     /// Compile each kernel and tell what the driver's compiler made of it: registers, spills, occupancy, the hot loop
     Inspect(inspect::Args),
+    /// Compare runs case by case: ratios with intervals, verdicts, memory, surroundings; rules for continuous integration
+    Compare(compare::Args),
+    /// Audit figures that people repeat about memory and time: ours beside each, and a verdict
+    Claims(claims::Args),
     /// Measure the device's own limits: multiply-adds, copies, workgroup memory, an empty dispatch, the clock
     Peak(peak::Args),
     /// Tell how good the automatic choice of an algorithm would have been in runs that measured them all
@@ -107,6 +114,8 @@ pub fn main() -> ExitCode {
         Some(Command::Export(args)) => export::run(&args),
         Some(Command::Peers(args)) => peers::run(&args),
         Some(Command::Inspect(args)) => inspect::run(&args),
+        Some(Command::Compare(args)) => compare::run(&args),
+        Some(Command::Claims(args)) => claims::run(&args),
         Some(Command::Peak(args)) => peak::run(&args),
         Some(Command::Auto(args)) => auto::run(&args),
         Some(Command::Tune(args)) => tune::run(&args),

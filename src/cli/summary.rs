@@ -55,7 +55,7 @@ fn summary_row(layer: &LayerSummary, repeats: u64, many: bool) -> Vec<String> {
 }
 
 /// A name that does not push the numbers off the screen, on one line.
-fn shortened(name: &str) -> String {
+pub(super) fn shortened(name: &str) -> String {
     const MOST: usize = 48;
     let clean: String = name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     if clean.chars().count() <= MOST { clean } else { clean.chars().take(MOST - 1).chain(['…']).collect() }

@@ -1,0 +1,258 @@
+//! `convledger compare`: runs from different devices, drivers, versions or dates, case by case; needs no device.
+
+mod export;
+mod markdown;
+mod text;
+
+use super::{Outcome, note, print};
+use crate::analysis::compare::{
+    Case, Comparison, Difference, Doubt, Gate, Lone, Mean, Missing, Peak, Threshold, Verdict, compare, differences, geometric_mean, peaks,
+};
+use crate::record::{Cache, CaseKey, Run};
+use anyhow::bail;
+use std::fs;
+use std::path::PathBuf;
+
+const LONG_ABOUT: &str = "\
+Compare runs case by case: what became faster or slower, by how much and how surely, and whose bytes grew.
+
+Each run is held against the first, the baseline. A case is the same in both when suite, layer, problem, algorithm, variant and cache agree, \
+or, under other names, when the rest agrees and nothing else could be it. What differs between the runs' surroundings comes first: a driver \
+or a version explains most changes.
+
+The ratio of a case is its median time over the baseline's: above 1 it became slower. Its 95 % interval is a bootstrap over both runs' samples \
+(blocks of neighbouring samples, outliers kept), or, where samples.csv is missing, made from the medians' recorded intervals; the column `from` \
+tells which. With the threshold T (--threshold), and the interval widened by the drift that a row's `noise` notes:
+
+  SLOWER  all of the interval is above 1 + T
+  FASTER  all of it is below 1 / (1 + T)
+  SAME    all of it lies between these two
+  UNSURE  anything else: a wide interval, drift, throttling, fewer than 6 samples, or times of the device's clock against the host's
+
+The interval covers the scatter of the samples within the two runs. It does not cover what differs between runs while each is steady: another \
+clock rate or temperature, other work on the machine, where buffers came to lie. Run the baseline twice and compare the two to see how much \
+that is on your machine; a threshold below it finds differences that mean nothing. The interval of the geometric mean is over the cases.
+
+Exit codes: 0 compared; 1 a rule of --fail-on is broken; 2 a usage error, a run that cannot be read, or runs without a common case.";
+
+const EXAMPLES: &str = "\
+Examples:
+  convledger compare results/before results/after
+  convledger compare baseline today --fail-on slower:5%,memory:1MiB,status
+  convledger compare mesa-24 mesa-25 mesa-26 --format markdown > comment.md";
+
+#[derive(clap::Args)]
+#[command(long_about = LONG_ABOUT, after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// Folders of runs: the baseline, and those to hold against it
+    #[arg(value_name = "DIR", required = true, num_args = 2..)]
+    runs: Vec<PathBuf>,
+
+    /// How far from 1 a ratio must be to count
+    #[arg(long, value_name = "PERCENT", default_value = "5%", allow_hyphen_values = true)]
+    threshold: Threshold,
+
+    /// End with exit code 1 where one of these rules is broken, joined by commas: slower[:PERCENT] (a case is SLOWER), mean[:PERCENT] (all of
+    /// the geometric mean's interval is), memory[:BYTES] (a ledger of a case grew by more), status (a case was ok and is not, or fails
+    /// otherwise), missing (a case of the baseline is not there), unsure
+    #[arg(long, value_name = "RULES", value_delimiter = ',', allow_hyphen_values = true)]
+    fail_on: Vec<Gate>,
+
+    /// Also list the cases that are the SAME, and all memory differences
+    #[arg(long)]
+    all: bool,
+
+    /// How to print
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    format: Format,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Format {
+    /// For people
+    Table,
+    /// For pull requests
+    Markdown,
+    /// A row for each case of each run
+    Csv,
+    /// Everything
+    Json,
+}
+
+/// A run and where it was read from.
+struct Named {
+    path: String,
+    run: Run,
+}
+
+/// A run held against the baseline, with all that is told of it.
+struct Held<'a> {
+    path: &'a str,
+    run: &'a Run,
+    comparison: Comparison,
+    differences: Vec<Difference>,
+    peaks: Vec<Peak>,
+    mean: Option<Mean>,
+}
+
+/// What is printed, in whichever form.
+struct Report<'a> {
+    baseline: &'a Named,
+    held: Vec<Held<'a>>,
+    threshold: Threshold,
+    all: bool,
+    /// Rules that are broken, each with the run it is broken by.
+    failures: Vec<String>,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let read = |path: &PathBuf| Ok(Named { path: path.display().to_string(), run: Run::read(path)? });
+    let runs = args.runs.iter().map(read).collect::<anyhow::Result<Vec<_>>>()?;
+    let (baseline, others) = runs.split_first().map_or_else(|| bail!("no run"), Ok)?;
+    let mut held = Vec::with_capacity(others.len());
+    for (other, path) in others.iter().zip(&args.runs[1..]) {
+        let folder = |path: &PathBuf| fs::canonicalize(path).ok();
+        if folder(path) == folder(&args.runs[0]) {
+            note(format!("note: {} is the baseline's own folder: every measurement is compared with itself", other.path));
+        } else if other.run.environment.run_id == baseline.run.environment.run_id {
+            note(format!("note: {} is a copy of the baseline's run {}", other.path, other.run.environment.run_id));
+        }
+        held.push(hold(baseline, other)?);
+    }
+    let many = held.len() > 1;
+    let failures = held.iter().flat_map(|held| {
+        let broken = args.fail_on.iter().filter_map(|gate| gate.check(&held.comparison, args.threshold));
+        broken.map(move |failure| if many { format!("{}: {failure}", held.path) } else { failure.to_string() })
+    });
+    let failures = failures.collect();
+    let report = Report { baseline, held, threshold: args.threshold, all: args.all, failures };
+    print(match args.format {
+        Format::Table => text::text(&report),
+        Format::Markdown => markdown::markdown(&report),
+        Format::Csv => export::csv(&report)?,
+        Format::Json => export::json(&report)?,
+    })?;
+    for failure in &report.failures {
+        note(format!("convledger: --fail-on {}", one_line(failure)));
+    }
+    Ok(if report.failures.is_empty() { Outcome::Good } else { Outcome::FellShort })
+}
+
+fn hold<'a>(baseline: &Named, other: &'a Named) -> anyhow::Result<Held<'a>> {
+    let comparison = compare(&baseline.run, &other.run);
+    if comparison.cases.is_empty() {
+        bail!(
+            "{} and {} have no case in common: the one has {}, the other {}",
+            baseline.path,
+            other.path,
+            holdings(&baseline.run),
+            holdings(&other.run)
+        );
+    }
+    let mean = geometric_mean(&comparison.cases);
+    let (differences, peaks) = (differences(&baseline.run, &other.run), peaks(&baseline.run, &other.run));
+    Ok(Held { path: &other.path, run: &other.run, comparison, differences, peaks, mean })
+}
+
+/// How many cases of which suites a run has.
+fn holdings(run: &Run) -> String {
+    let mut suites: Vec<&str> = run.measurements.iter().map(|row| row.case.suite.as_str()).collect();
+    suites.sort_unstable();
+    suites.dedup();
+    match run.measurements.len() {
+        0 => "no case".into(),
+        n => format!("{} of {}", plural(n, "case"), one_line(&suites.join(", "))),
+    }
+}
+
+impl Held<'_> {
+    /// How many cases have which verdict, in the order of [`Verdict::ALL`].
+    fn counts(&self, threshold: Threshold) -> [usize; 4] {
+        let told: Vec<Verdict> = self.comparison.cases.iter().filter_map(|case| Some(case.judge(threshold)?.verdict)).collect();
+        Verdict::ALL.map(|verdict| told.iter().filter(|&&v| v == verdict).count())
+    }
+
+    /// The cases with both times, those that changed first, the most changed of each verdict first.
+    fn ranked(&self, threshold: Threshold) -> Vec<(&Case, Verdict)> {
+        let mut timed: Vec<_> = self.comparison.cases.iter().filter_map(|case| Some((case, case.judge(threshold)?.verdict))).collect();
+        let change = |case: &Case| case.ratio.as_ref().map_or(0.0, |ratio| ratio.value.ln().abs());
+        timed.sort_by(|(a, va), (b, vb)| va.cmp(vb).then(change(b).total_cmp(&change(a))));
+        timed
+    }
+
+    fn status_changes(&self) -> impl Iterator<Item = &Case> {
+        self.comparison.cases.iter().filter(|case| !case.status.agree())
+    }
+
+    /// `3 SLOWER, 1 FASTER, 2 UNSURE, 90 SAME; 7 without two times`.
+    fn tally(&self, threshold: Threshold) -> String {
+        let counts = self.counts(threshold);
+        let told: Vec<String> = Verdict::ALL.iter().zip(counts).map(|(verdict, count)| format!("{count} {}", verdict.name())).collect();
+        let untimed = self.comparison.cases.len() - counts.iter().sum::<usize>();
+        let untimed = if untimed > 0 { format!("; {untimed} without two times") } else { String::new() };
+        format!("{}: {}{untimed}", plural(self.comparison.cases.len(), "case"), told.join(", "))
+    }
+}
+
+/// What is to be said beside a verdict.
+fn remarks(case: &Case, threshold: Threshold) -> String {
+    let mut remarks: Vec<String> = Vec::new();
+    if let (Some(ratio), Some(doubt)) = (&case.ratio, case.judge(threshold).and_then(|judgement| judgement.doubt)) {
+        remarks.push(match doubt {
+            Doubt::Drift => format!("drift {:.1} %", 100.0 * (ratio.drift - 1.0)),
+            doubt => doubt.text().to_owned(),
+        });
+    }
+    if case.ratio.as_ref().is_some_and(|ratio| ratio.contradicted) {
+        remarks.push("samples.csv has another median".into());
+    }
+    if !case.tuning.agree() {
+        remarks.push("other tuning".into());
+    }
+    let (was, is) = (&case.key.baseline, &case.key.other);
+    if (&was.suite, &was.layer) != (&is.suite, &is.layer) {
+        remarks.push(format!("there {}/{}", one_line(&is.suite), one_line(&is.layer)));
+    }
+    remarks.join("; ")
+}
+
+/// A layer as it is told where several suites may be meant.
+fn layer_name(key: &CaseKey, many_suites: bool) -> String {
+    let suite = if many_suites { format!("{}/", key.suite) } else { String::new() };
+    let cache = if key.cache == Cache::Cold { " (cold)" } else { "" };
+    format!("{suite}{}{cache}", key.layer)
+}
+
+fn many_suites(run: &Run) -> bool {
+    run.measurements.windows(2).any(|pair| pair[0].case.suite != pair[1].case.suite)
+}
+
+/// `convledger 0.1.0 on llvmpipe, 2026-11-29 23:59 UTC`.
+fn described(run: &Run) -> String {
+    let environment = &run.environment;
+    let (version, device) = (&environment.version, &environment.device.name);
+    format!("convledger {} on {}, {}", one_line(version), one_line(device), environment.started.strftime("%Y-%m-%d %H:%M UTC"))
+}
+
+fn interval((low, high): (f64, f64)) -> String {
+    format!("{low:.3} to {high:.3}")
+}
+
+/// What a lone case is told by.
+fn why(lone: &Lone) -> &'static str {
+    match lone.why {
+        Missing::Absent => "",
+        Missing::Ambiguous => "several could be it",
+    }
+}
+
+fn plural(count: usize, one: &str) -> String {
+    if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
+}
+
+/// A text that does nothing to a terminal: control characters, and those that turn the direction of writing, become spaces.
+fn one_line(text: &str) -> String {
+    let turns =
+        |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}');
+    text.chars().map(|c| if c.is_control() || turns(c) { ' ' } else { c }).collect()
+}
