@@ -23,9 +23,12 @@ pub(super) struct Drawing {
     pub(super) title: String,
     pub(super) svg: String,
     pub(super) hits: Vec<Hit>,
-    /// Where labels were placed, for tests.
-    #[cfg_attr(not(test), expect(dead_code, reason = "tests look at it"))]
+    /// Where labels were placed.
+    #[cfg(test)]
     pub(super) labels: Vec<Box>,
+    /// The bars in the order drawn.
+    #[cfg(test)]
+    pub(super) bars: Vec<Box>,
 }
 
 /// A place that tells something when it is hovered.
@@ -41,14 +44,21 @@ type Drawn = Result<(), plotters::drawing::DrawingAreaErrorKind<std::io::Error>>
 pub(super) fn draw(chart: &Chart) -> Result<Drawing, ChartError> {
     let layout = Layout::of(chart);
     let mut svg = String::new();
-    let mut canvas = Canvas { chart, layout: &layout, hits: Vec::new(), labels: Vec::new(), taken: Vec::new() };
+    let mut canvas = Canvas { chart, layout: &layout, hits: Vec::new(), labels: Vec::new(), bars: Vec::new(), taken: Vec::new() };
     {
         let area = SVGBackend::with_string(&mut svg, (WIDTH, pixels(layout.height).unsigned_abs())).into_drawing_area();
         let wrong = |problem: String| ChartError::Draw { title: clean(&chart.title), problem };
         canvas.draw(&area).and_then(|()| area.present()).map_err(|error| wrong(error.to_string()))?;
     }
-    let Canvas { hits, labels, .. } = canvas;
-    Ok(Drawing { title: clean(&chart.title), svg, hits, labels })
+    Ok(Drawing {
+        title: clean(&chart.title),
+        hits: canvas.hits,
+        #[cfg(test)]
+        labels: canvas.labels,
+        #[cfg(test)]
+        bars: canvas.bars,
+        svg,
+    })
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "a pixel, and the cast saturates")]
@@ -82,6 +92,7 @@ struct Canvas<'a> {
     layout: &'a Layout,
     hits: Vec<Hit>,
     labels: Vec<Box>,
+    bars: Vec<Box>,
     /// What labels keep clear of.
     taken: Vec<Box>,
 }
@@ -100,17 +111,17 @@ impl Canvas<'_> {
     fn draw(&mut self, area: &Area<'_>) -> Drawn {
         self.texts(area)?;
         self.axes(area)?;
-        let series = || self.chart.series.iter();
-        for line in series().filter(|s| s.kind == Kind::Line) {
-            let path: Vec<(i32, i32)> = line.marks.iter().filter(|m| m.drawable()).map(|m| point(self.at(m.x, m.y))).collect();
+        let chart = self.chart;
+        for line in chart.series.iter().filter(|s| s.kind == Kind::Line) {
+            let path: Vec<(i32, i32)> = chart.drawable(line).map(|m| point(self.at(m.x, m.y))).collect();
             if path.len() > 1 {
                 area.draw(&PathElement::new(path, stroke(line.style.color, 2)))?;
             }
         }
         self.bars(area)?;
-        for series in self.chart.series.iter().filter(|s| s.kind != Kind::Bars) {
+        for series in chart.series.iter().filter(|s| s.kind != Kind::Bars) {
             let quiet = |m: &&Mark| series.kind == Kind::Points || !m.hover.is_empty();
-            for mark in series.marks.iter().filter(|m| m.drawable()).filter(quiet) {
+            for mark in chart.drawable(series).filter(quiet) {
                 let at = self.at(mark.x, mark.y);
                 marker(area, point(at), series.style, mark.hollow)?;
                 self.taken.push(Box::around(at, f64::from(RADIUS)));
@@ -184,23 +195,30 @@ impl Canvas<'_> {
     }
 
     fn bars(&mut self, area: &Area<'_>) -> Drawn {
-        let mut ends = vec![0.0; self.layout.categories.len()];
+        let rows = self.layout.categories.len();
+        let (mut ends, mut hits): (_, Vec<Option<Hit>>) = (vec![0.0; rows], vec![None; rows]);
         for series in self.chart.series.iter().filter(|s| s.kind == Kind::Bars) {
-            for mark in series.marks.iter().filter(|m| m.drawable()) {
-                let Some(end) = row(mark.y).and_then(|row| ends.get_mut(row)) else { continue };
-                let (from, to) = (self.at(*end, mark.y), self.at(*end + mark.x, mark.y));
-                *end += mark.x;
+            for mark in self.chart.drawable(series) {
+                let Some(row) = row(mark.y).filter(|row| *row < rows) else { continue };
+                let (from, to) = (self.at(ends[row], mark.y), self.at(ends[row] + mark.x, mark.y));
+                ends[row] += mark.x;
                 let place = Box { left: from.0, top: from.1 - BAR, right: to.0, bottom: to.1 + BAR };
                 if mark.x > 0.0 {
                     let corners = [(place.left, place.top), (place.right, place.bottom)].map(point);
                     area.draw(&Rectangle::new(corners, fill(series.style.color)))?;
                 }
-                // A bar of nothing can be hovered, too.
-                let hit = Box { right: place.right.max(place.left + 4.0), ..place };
                 self.taken.push(place);
-                self.hit(hit, mark);
+                self.bars.push(place);
+                if !mark.hover.is_empty() {
+                    let hit = hits[row].get_or_insert_with(|| Hit { place, text: String::new() });
+                    let gap = if hit.text.is_empty() { "" } else { "\n" };
+                    hit.text += &format!("{gap}{}", clean_lines(&mark.hover));
+                    // Bars of nothing can be hovered, too.
+                    hit.place.right = place.right.max(hit.place.left + 6.0);
+                }
             }
         }
+        self.hits.extend(hits.into_iter().flatten());
         Ok(())
     }
 
@@ -210,7 +228,7 @@ impl Canvas<'_> {
         let mut ends = vec![0.0; self.layout.categories.len()];
         for hollow in [false, true] {
             for series in &self.chart.series {
-                for mark in series.marks.iter().filter(|m| m.drawable() && m.hollow == hollow) {
+                for mark in self.chart.drawable(series).filter(|m| m.hollow == hollow) {
                     let mut x = mark.x;
                     if series.kind == Kind::Bars {
                         let Some(end) = row(mark.y).and_then(|row| ends.get_mut(row)) else { continue };

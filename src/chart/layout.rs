@@ -71,7 +71,7 @@ pub(super) fn fitted(text: &str, size: f64, room: f64) -> String {
 
 impl Layout {
     pub(super) fn of(chart: &Chart) -> Self {
-        let marks = || chart.series.iter().flat_map(|s| s.marks.iter().filter(|m| m.drawable()).map(move |m| (s.kind, m)));
+        let marks = || chart.series.iter().flat_map(|s| chart.drawable(s).map(move |m| (s.kind, m)));
         let full = f64::from(WIDTH);
         let ys: Vec<f64> = marks().map(|(_, m)| m.y).collect();
         let y = Map::new(&chart.y, &ys, 7, 0.0);
@@ -117,7 +117,7 @@ fn fewer_ticks(axis: &Axis, values: &[f64], headroom: f64, room: f64) -> Map {
 pub(super) fn stacked(chart: &Chart) -> Vec<f64> {
     let Scale::Categories(names) = &chart.y.scale else { return Vec::new() };
     let mut ends = vec![0.0; names.len()];
-    for mark in chart.series.iter().filter(|s| s.kind == Kind::Bars).flat_map(|s| &s.marks).filter(|m| m.drawable()) {
+    for mark in chart.series.iter().filter(|s| s.kind == Kind::Bars).flat_map(|s| chart.drawable(s)) {
         if let Some(end) = row(mark.y).and_then(|row| ends.get_mut(row)) {
             *end += mark.x;
         }

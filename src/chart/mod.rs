@@ -92,7 +92,8 @@ pub enum Kind {
     Points,
     /// A line through them, with markers on those that have something to tell on hovering.
     Line,
-    /// A bar from the left each; bars of several series in one category stand end to end. The y axis has categories.
+    /// A bar from the left each; bars of several series in one category stand end to end, and tell their hover texts together. The y axis has
+    /// categories.
     Bars,
 }
 
@@ -101,7 +102,7 @@ pub enum Kind {
 pub struct Mark {
     /// Along the x axis. What is not finite or below zero is not drawn.
     pub x: f64,
-    /// Along the y axis, as above.
+    /// Along the y axis, as above; among categories from half a row before the first.
     pub y: f64,
     /// Written beside it where there is room; may be empty.
     pub label: String,
@@ -123,13 +124,17 @@ impl Mark {
         self.label = label.into();
         self
     }
-
-    fn drawable(&self) -> bool {
-        [self.x, self.y].iter().all(|value| value.is_finite() && *value >= 0.0)
-    }
 }
 
 impl Chart {
+    /// The marks of a series that have a place on the axes.
+    fn drawable<'a>(&self, series: &'a Series) -> impl Iterator<Item = &'a Mark> + use<'a> {
+        // The middle of the first row is 0, its edge half a row before.
+        let least = if matches!(self.y.scale, Scale::Categories(_)) { -0.5 } else { 0.0 };
+        let placed = move |mark: &&Mark| mark.x.is_finite() && mark.x >= 0.0 && mark.y.is_finite() && mark.y >= least;
+        series.marks.iter().filter(placed)
+    }
+
     /// The chart as an SVG document: colours of the palette on white.
     ///
     /// # Errors

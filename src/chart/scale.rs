@@ -176,7 +176,10 @@ mod tests {
         assert!(at.windows(2).all(|pair| pair[0] < pair[1]), "{at:?}");
         assert!(at[0] < ZERO_BAND && at[1] > ZERO_BAND && at[3] < 1.0, "{at:?}");
         assert!(((at[2] - at[1]) - (at[3] - at[2])).abs() < 1e-12, "equal ratios are equally far apart");
-        assert_eq!(map.ticks().iter().map(|t| tick_text(*t, Unit::Bytes)).collect::<Vec<_>>(), ["0", "1 KiB", "32 KiB", "1 MiB"]);
+        assert_eq!(
+            map.ticks().iter().map(|t| tick_text(*t, Unit::Bytes)).collect::<Vec<_>>(),
+            ["0", "1 KiB", "4 KiB", "16 KiB", "64 KiB", "256 KiB", "1 MiB"]
+        );
     }
 
     #[test]
@@ -187,14 +190,14 @@ mod tests {
             map.ticks().iter().map(|t| tick_text(*t, unit)).collect::<Vec<_>>()
         };
         assert_eq!(texts(Unit::Time, Scale::Log, &[2e6, 4e8], 6), ["10 ms", "100 ms"]);
-        assert_eq!(texts(Unit::Time, Scale::Log, &[2e6, 4e8], 8), ["2 ms", "5 ms", "10 ms", "20 ms", "50 ms", "100 ms", "200 ms"][..]);
+        assert_eq!(
+            texts(Unit::Time, Scale::Log, &[2e6, 4e8], 8),
+            ["2 ms", "5 ms", "10 ms", "20 ms", "50 ms", "100 ms", "200 ms", "500 ms"]
+        );
         assert_eq!(texts(Unit::Times, Scale::Linear, &[27.0], 4), ["0", "10×", "20×"]);
         assert_eq!(texts(Unit::Bytes, Scale::Linear, &[7e6], 4), ["0", "2 MiB", "4 MiB", "6 MiB"]);
         assert_eq!(texts(Unit::Number("FLOP/B"), Scale::Log, &[0.25], 5).len(), 3);
-        assert_eq!(
-            texts(Unit::Number(""), Scale::Log, &[1e-9, 1.0], 6),
-            ["1e-9", "1e-6", "1e-3", "1"].map(str::to_owned)[..].iter().map(|s| s.replace("1e-3", "0.001")).collect::<Vec<_>>()
-        );
+        assert_eq!(texts(Unit::Number(""), Scale::Log, &[1e-9, 1.0], 6), ["1e-9", "1e-6", "0.001", "1"]);
     }
 
     #[test]

@@ -62,12 +62,19 @@ fn scatter_html(cases: &[(f64, f64, &str)]) -> String {
 #[test]
 fn stacked_bars_stand_end_to_end_in_proportion() {
     let drawing = drawn(&bars(&["a", "b"], &[("parameter", &[100.0, 50.0]), ("activation", &[300.0, 0.0])]));
-    let place = |i: usize| drawing.hits[i].place;
-    assert!((place(0).right - place(2).left).abs() < 1e-6, "the second begins where the first ends");
-    let wide = |i: usize| place(i).right - place(i).left;
+    let (bars, hits) = (&drawing.bars, &drawing.hits);
+    assert!((bars[0].right - bars[2].left).abs() < 1e-6, "the second begins where the first ends");
+    let wide = |i: usize| bars[i].right - bars[i].left;
     assert!((wide(2) / wide(0) - 3.0).abs() < 1e-6 && (wide(0) / wide(1) - 2.0).abs() < 1e-6);
-    assert!(wide(3) > 0.0, "a bar of nothing can be hovered");
-    assert!(place(0).bottom < place(1).top, "categories go down and do not overlap");
+    assert!(bars[0].bottom < bars[1].top, "categories go down and do not overlap");
+    assert_eq!(hits.iter().map(|hit| hit.text.as_str()).collect::<Vec<_>>(), ["100 B\n300 B", "50 B\n0 B"], "one place a category");
+    assert!((hits[0].place.right - bars[2].right).abs() < 1e-6);
+    let nothing = drawn(&bars_of_nothing()).hits[0].place;
+    assert!(nothing.right > nothing.left, "a bar of nothing can be hovered");
+}
+
+fn bars_of_nothing() -> Chart {
+    bars(&["a", "b"], &[("x", &[0.0, 1.0])])
 }
 
 #[test]
