@@ -25,6 +25,7 @@
 //! analysis   answers from records alone
 //! claims     figures that people repeat, held against ours
 //! chart      charts as plain data, as SVG and PNG
+//! report     a run as one HTML page
 //! cli        subcommands; the only place that prints
 //! ```
 
@@ -43,6 +44,7 @@ pub mod peak;
 pub mod plan;
 pub mod record;
 pub mod reference;
+pub mod report;
 pub mod runner;
 pub mod shader;
 pub mod stats;

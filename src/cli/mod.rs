@@ -16,6 +16,7 @@ mod peak;
 mod peers;
 mod problems;
 mod progress;
+mod report;
 mod run;
 mod summary;
 mod table;
@@ -75,6 +76,8 @@ enum Command {
     Exec(exec::Args),
     /// Write the rows of runs as JSON lines, Parquet or CSV
     Export(export::Args),
+    /// Make one HTML page of a run, and pictures of its charts
+    Report(report::Args),
     /// Set runs beside the times of other programs on the same layers
     Peers(peers::Args),
     /// Compile each kernel and tell what the driver's compiler made of it: registers, spills, occupancy, the hot loop
@@ -112,6 +115,7 @@ pub fn main() -> ExitCode {
         Some(Command::Ledger(args)) => ledger::run(&args),
         Some(Command::Exec(args)) => exec::run(&args),
         Some(Command::Export(args)) => export::run(&args),
+        Some(Command::Report(args)) => report::run(&args),
         Some(Command::Peers(args)) => peers::run(&args),
         Some(Command::Inspect(args)) => inspect::run(&args),
         Some(Command::Compare(args)) => compare::run(&args),

@@ -9,6 +9,7 @@ use crate::analysis::auto::picks;
 use crate::cost::Model;
 use crate::peak::Peaks;
 use crate::record::{self, Cache, Environment, Measurement, RunDirectory, default_directory};
+use crate::report;
 use crate::runner::{self, Event, Files, Hello, Job, Observer, Selection};
 use crate::units::Bytes;
 use anyhow::{Context, bail};
@@ -46,7 +47,8 @@ pub(super) struct Args {
     #[command(flatten)]
     tuning: TuningArgument,
 
-    /// Measuring time of the whole run, such as 60s or 5m; what it does not reach is recorded as skipped
+    /// Measuring time of the whole run, such as 60s or 5m, spent on the cases in order; what it does not reach is recorded as skipped.
+    /// The device's limits, compiling, verifying and the least samples of a case that has begun come on top
     #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
     time_budget: Option<Duration>,
 
@@ -65,6 +67,10 @@ pub(super) struct Args {
     /// Continue an interrupted run in --out: cases that have their row are not run again
     #[arg(long, requires = "out")]
     resume: bool,
+
+    /// Do not make report.html at the end
+    #[arg(long)]
+    no_report: bool,
 
     /// What to print on standard output
     #[arg(long, value_name = "FORMAT", default_value = "table")]
@@ -171,13 +177,16 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
             rows.measurements.clone_from(&resumed.rows);
             Files::resume(resumed)
         }
-        None => Files::create(|hello| begin(args, &settings, hello)),
+        None => Files::create(|hello| begin(args.out.as_deref(), args.tuning.path(), &settings, hello)),
     };
     let job = Job { suites: &suites, algorithms: ALGORITHMS, settings: &settings, worker: &worker };
     let (mut bar, mut plain, mut cost) = (Bar::default(), Lines::default(), summary::Cost::default());
     let progress: &mut dyn Observer = if std::io::stderr().is_terminal() { &mut bar } else { &mut plain };
     runner::run(&job, &mut files, &mut [&mut Heading { seed }, &mut tuning, progress, &mut rows, &mut cost])?;
-    let place = files.path().map_or(String::new(), |path| format!("\nEvery case, buffer, stage and sample: {}\n", path.display()));
+    let place = files.path().map_or(String::new(), |path| {
+        let page = if args.no_report { String::new() } else { page(path) };
+        format!("\nEvery case, buffer, stage and sample: {}\n{page}", path.display())
+    });
     let summary = format!("{}{}{}{place}", summary::text(&rows.measurements, &suites), rows.choice(&settings), cost.text());
     match args.format {
         Format::Table => print(&summary)?,
@@ -191,8 +200,19 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     Ok(if failed { Outcome::FellShort } else { Outcome::Good })
 }
 
+/// Makes the report and tells where it is. The rows are safe by then: what goes wrong is told, and the run stays what it is.
+fn page(directory: &Path) -> String {
+    match report::write(directory, None) {
+        Ok(path) => format!("The same to look at: {}\n", path.display()),
+        Err(error) => {
+            note(format!("no report: {error}"));
+            String::new()
+        }
+    }
+}
+
 /// Where a new run is written, and what is known of where it was made.
-fn begin(args: &Args, settings: &runner::Settings, hello: &Hello) -> (PathBuf, Environment) {
+pub(super) fn begin(out: Option<&Path>, tuning: Option<&Path>, settings: &runner::Settings, hello: &Hello) -> (PathBuf, Environment) {
     let chosen = record::Settings {
         time_budget_s: settings.time_budget.map(|d| d.as_secs_f64()),
         timeout_s: Some(settings.timeout.as_secs_f64()),
@@ -202,11 +222,14 @@ fn begin(args: &Args, settings: &runner::Settings, hello: &Hello) -> (PathBuf, E
     let Hello { identity, limits, features, clock, notes } = hello.clone();
     let mut environment = Environment::gather(identity, limits, features, clock, settings.seed, chosen);
     environment.notes.extend(notes);
-    environment.tuning_file = args.tuning.path().map(|path| path.display().to_string());
-    let path = args.out.clone().unwrap_or_else(|| {
-        let date = environment.started.to_zoned_datetime(jiff::tz::TimeZone::UTC).date();
-        default_directory(Path::new("results"), &hello.identity.name, date)
-    });
+    environment.tuning_file = tuning.map(|path| path.display().to_string());
+    let path = out.map_or_else(
+        || {
+            let date = environment.started.to_zoned_datetime(jiff::tz::TimeZone::UTC).date();
+            default_directory(Path::new("results"), &hello.identity.name, date)
+        },
+        Path::to_owned,
+    );
     (path, environment)
 }
 
@@ -250,10 +273,13 @@ fn seed(args: &Args) -> anyhow::Result<u64> {
         }
         (_, Some((_, before))) => Ok(before),
         (Some(asked), None) => Ok(asked),
-        (None, None) => {
-            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-            // Kept short enough to be typed again.
-            Ok((now.as_secs() ^ u64::from(now.subsec_nanos()).wrapping_mul(0x9E37_79B9)) % 1_000_000_000)
-        }
+        (None, None) => Ok(fresh_seed()),
     }
+}
+
+/// A seed nobody chose.
+pub(super) fn fresh_seed() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    // Kept short enough to be typed again.
+    (now.as_secs() ^ u64::from(now.subsec_nanos()).wrapping_mul(0x9E37_79B9)) % 1_000_000_000
 }
