@@ -34,9 +34,6 @@ fn tile(conv: &Conv, images: u64, limits: &Limits) -> Tile {
     let [_, _, width] = conv.axes_3d();
     let columns = images.saturating_mul(conv.groups()).saturating_mul(conv.output_points());
     let mut tile = limits.tile(TiledKernel::DirectTiled, conv.group_channels_out(), columns);
-    if tile.sharing == Sharing::Workgroup {
-        tile.sharing = Sharing::Cache;
-    }
     // No wider than a row, and no more than fits registers.
     let too_wide = |columns: u32| {
         let outputs = u64::from(4 * columns);

@@ -1,9 +1,10 @@
 //! `convledger auto`: how good the automatic choice would have been, and the costs it goes by.
 
 use super::table::{lines, table};
-use super::{Outcome, print};
+use super::{Outcome, note, print};
 use crate::analysis::auto::{GOOD, Pick, observations, picks};
 use crate::cost::{Costs, DeviceCosts, Model, fit};
+use crate::plan::DeviceClass;
 use crate::record::Run;
 use crate::units::{Bytes, Nanoseconds};
 use anyhow::{Context, bail};
@@ -31,6 +32,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let runs = args.runs.iter().map(|path| Ok((path.display().to_string(), Run::read(path)?))).collect::<anyhow::Result<Vec<_>>>()?;
     let costs = costs(args.costs.as_ref())?;
+    tell_of_costs(args.costs.as_ref(), &costs, runs[0].1.environment.device.class);
     print(&if args.fit { fitted(&runs)?.to_toml() } else { report(args, &runs, &costs)? })?;
     Ok(Outcome::Good)
 }
@@ -38,6 +40,13 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
 /// The costs of a file, or those built in.
 pub(super) fn costs(path: Option<&PathBuf>) -> anyhow::Result<Costs> {
     Ok(path.map_or_else(|| Ok(Costs::builtin().clone()), |path| Costs::read(path))?)
+}
+
+/// Tells of a file of costs that is no help on a kind of device.
+pub(super) fn tell_of_costs(path: Option<&PathBuf>, costs: &Costs, class: DeviceClass) {
+    if let Some(path) = path.filter(|_| !costs.knows(class)) {
+        note(format!("costs    {} says nothing of this kind of device: what is built in is taken", path.display()));
+    }
 }
 
 fn model<'a>(path: &str, run: &'a Run, costs: &'a Costs) -> anyhow::Result<Model<'a>> {
@@ -58,6 +67,9 @@ fn fitted(runs: &[(String, Run)]) -> anyhow::Result<Costs> {
         let model = model(path, run, Costs::builtin())?;
         dispatch = Nanoseconds(dispatch.0.min(model.dispatch().0));
         seen.extend(observations(run, &model));
+    }
+    if let Some((path, _)) = runs.iter().find(|(_, run)| run.steps.is_empty()) {
+        bail!("{path}: no stages to fit to: steps.csv was not kept or is empty");
     }
     if seen.is_empty() {
         bail!("{}: no stage that this version plans as the run did: measure it again", runs[0].0);

@@ -11,6 +11,7 @@ use crate::ledger::Ledger;
 use crate::peak;
 use crate::plan::{BufferId, Limits, Plan, Role};
 use crate::units::Bytes;
+use crate::verify::{Expectation, Inputs, tolerance};
 use anyhow::{Context, anyhow, bail};
 use npyz::{DType, NpyFile, Order, TypeChar, WriterBuilder};
 use std::fs::{self, File};
@@ -20,6 +21,8 @@ use std::time::Duration;
 
 /// How long the device's limits are measured for a choice.
 const PEAK_BUDGET: Duration = Duration::from_millis(500);
+/// Tolerances of random data from which an output is called wrong: other data can cancel, and a bias be large beside the sum.
+const WRONG: f64 = 100.0;
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -83,6 +86,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     }
     let gpu = Gpu::open(args.tuning.choose(args.device.as_deref())?)?;
     let (name, mut plan) = if automatic {
+        auto::tell_of_costs(args.costs.as_ref(), &costs, gpu.limits.class);
         let peaks = peak::measure(&gpu, PEAK_BUDGET)?;
         let model = Model::new(&costs, gpu.limits.class, Some(&peaks));
         let choice = choose(&conv, ALGORITHMS, &gpu.limits, args.workspace_limit, &model)?;
@@ -107,7 +111,33 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     loaded.poison()?;
     loaded.execute(1, Clock::Host)?;
     note(format!("{name} on {}", gpu.identity.name));
-    output.write(&conv.output_shape(), &loaded.download(Plan::OUTPUT)?)
+    let values = loaded.download(Plan::OUTPUT)?;
+    output.write(&conv.output_shape(), &values)?;
+    Ok(verdict(&conv, &name, Inputs { input, weights }, bias.as_deref(), values))
+}
+
+/// Tells how far the output is from the reference in double precision.
+fn verdict(conv: &Conv, name: &str, inputs: Inputs, bias: Option<&[f32]>, mut values: Vec<f32>) -> Outcome {
+    if !inputs.input.iter().chain(&inputs.weights).all(|x| x.is_finite()) {
+        note("not compared with the reference: the arrays hold values that are not finite");
+        return Outcome::Good;
+    }
+    // The reference knows no bias: it is taken off again, which rounds once more.
+    let points = usize::try_from(conv.output_points()).unwrap_or(usize::MAX);
+    if let Some(bias) = bias {
+        values.iter_mut().enumerate().for_each(|(i, x)| *x -= bias[i / points % bias.len()]);
+    }
+    let id = name.split(':').next().unwrap_or(name);
+    let amplification = find(id).map_or(1.0, |algorithm| algorithm.amplification(conv));
+    let comparison = Expectation::new(conv, &inputs, 0).compare(&values);
+    let (error, tolerance) = (comparison.rel_l2, tolerance(conv, amplification));
+    let of = if comparison.points == comparison.outputs { "all outputs".to_owned() } else { format!("{} outputs", comparison.points) };
+    note(format!("relative L2 error {error:.1e} at {of}; {tolerance:.1e} is usual for random data"));
+    let wrong = comparison.unwritten + comparison.infinite > 0 || error > WRONG * tolerance;
+    if wrong {
+        note(format!("convledger: the output of {name} is wrong on this device; it was written all the same"));
+    }
+    if wrong { Outcome::FellShort } else { Outcome::Good }
 }
 
 /// The plan of an `--algorithm`, and how that is written in full.

@@ -25,7 +25,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "PASS", default_value = "best")]
     of: Of,
 
-    /// Most GFLOP/s of the device, where the runs have not measured it
+    /// Most GFLOP/s of the device, in place of what the runs measured
     #[arg(long, value_name = "GFLOP/S", value_parser = rate, allow_hyphen_values = true)]
     peak: Option<f64>,
 

@@ -91,9 +91,21 @@ impl Problems {
             let element = self.dtype.unwrap_or(layer.conv.element());
             layer.conv = layer.conv.with_pass(self.pass).with_element(element).with_context(|| format!("layer '{}'", layer.name))?;
         }
+        merge_repeats(&mut suites);
         distinct_names(&mut suites);
         Ok(suites)
     }
+}
+
+/// A suite named twice is meant once.
+fn merge_repeats(suites: &mut Vec<Suite>) {
+    let mut kept: Vec<Suite> = Vec::with_capacity(suites.len());
+    for suite in suites.drain(..) {
+        if !kept.contains(&suite) {
+            kept.push(suite);
+        }
+    }
+    *suites = kept;
 }
 
 /// Two suites of one name, such as two files `a/net.onnx` and `b/net.onnx`, would have rows nobody can tell apart.

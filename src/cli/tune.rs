@@ -124,6 +124,7 @@ impl Output {
         } else {
             None
         };
+        place_is_writable(&path).with_context(|| format!("--out {}", path.display()))?;
         let date = jiff::Timestamp::now().to_zoned_datetime(jiff::tz::TimeZone::UTC).date().to_string();
         let mut command = vec!["convledger".to_owned()];
         command.extend(std::env::args().skip(1));
@@ -153,9 +154,7 @@ impl Output {
         if let Some(folder) = self.path.parent() {
             fs::create_dir_all(folder).with_context(place)?;
         }
-        let mut name = self.path.file_name().with_context(|| format!("{}: not a file name", place()))?.to_owned();
-        name.push(".partial");
-        let partial = self.path.with_file_name(name);
+        let partial = partial(&self.path).with_context(place)?;
         let written = File::create(&partial).and_then(|mut file| {
             file.write_all(text.as_bytes())?;
             file.sync_all()?;
@@ -163,6 +162,23 @@ impl Output {
         });
         written.inspect_err(|_| drop(fs::remove_file(&partial))).with_context(place)
     }
+}
+
+/// Tries what [`Output::write`] will do at the end of the first search.
+fn place_is_writable(path: &Path) -> anyhow::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let partial = partial(path)?;
+    File::create(&partial)?;
+    Ok(fs::remove_file(&partial)?)
+}
+
+/// What a file is called until it is whole.
+fn partial(path: &Path) -> anyhow::Result<PathBuf> {
+    let mut name = path.file_name().context("not a file name")?.to_owned();
+    name.push(".partial");
+    Ok(path.with_file_name(name))
 }
 
 /// A bar on a terminal, a line a knob otherwise.

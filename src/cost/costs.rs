@@ -13,6 +13,7 @@
 
 use super::{CostError, Portion};
 use crate::plan::{Constant, DeviceClass, Kernel, Step};
+use crate::shader::Library;
 use crate::suite::Place;
 use crate::units::Nanoseconds;
 use serde::{Deserialize, Serialize};
@@ -139,6 +140,11 @@ impl Costs {
         [entry(Some(class)), entry(None)].into_iter().flatten().find_map(|device| device.closest(kernel)).unwrap_or(&UNKNOWN)
     }
 
+    /// Whether there is an entry that serves a kind of device.
+    pub fn knows(&self, class: DeviceClass) -> bool {
+        self.devices.iter().any(|device| device.class.is_none_or(|own| own == class))
+    }
+
     /// Reads a file of costs.
     ///
     /// # Errors
@@ -209,6 +215,11 @@ impl Costs {
     }
 }
 
+/// A number as people write it.
+fn short(value: f64) -> String {
+    if value.abs() < 1e9 { value.to_string() } else { format!("{value:e}") }
+}
+
 /// The text of a file that places refer to.
 struct Source<'a> {
     text: &'a str,
@@ -220,14 +231,17 @@ impl Source<'_> {
         for (name, share) in [("compute", &raw.compute), ("bandwidth", &raw.bandwidth)] {
             let value = *share.get_ref();
             if !(value > 0.0 && value <= 1000.0) {
-                return Err(self.fault(&share.span(), &format!("{name} {value} is not a share above 0 and up to 1000")));
+                return Err(self.fault(&share.span(), &format!("{name} {} is not a share above 0 and up to 1000", short(value))));
             }
         }
         if *raw.fill.get_ref() == 0 {
             return Err(self.fault(&raw.fill.span(), "fill 0 is no number of workgroups: write 1 where one fills the device"));
         }
-        if raw.kernel.get_ref().split_whitespace().next().is_none() {
+        let Some(shader) = raw.kernel.get_ref().split_whitespace().next() else {
             return Err(self.fault(&raw.kernel.span(), "kernel is empty: its first word is a shader, such as gemm"));
+        };
+        if !Library::builtin().shaders().any(|known| known == shader) {
+            return Err(self.fault(&raw.kernel.span(), &format!("kernel '{shader}' is no shader here, such as gemm or im2col")));
         }
         let (compute, bandwidth, fill) = (raw.compute.into_inner(), raw.bandwidth.into_inner(), raw.fill.into_inner());
         Ok(KernelCost { kernel: raw.kernel.into_inner(), compute, bandwidth, fill })

@@ -34,8 +34,9 @@ pub struct Model<'a> {
 
 impl<'a> Model<'a> {
     /// The model of a device of a class. Without measured limits those of a usual device of the class are taken: orders between plans
-    /// depend on their ratios alone.
+    /// depend on their ratios alone. Of a class that the costs say nothing of, what is built in is taken.
     pub fn new(costs: &'a Costs, class: DeviceClass, peaks: Option<&'a Peaks>) -> Self {
+        let costs = if costs.knows(class) { costs } else { Costs::builtin() };
         Self { peaks: peaks.map_or_else(|| Cow::Owned(usual(class)), Cow::Borrowed), costs, class }
     }
 

@@ -77,6 +77,19 @@ fn files_round_trip_to_three_digits() {
 }
 
 #[test]
+fn costs_of_another_kind_of_device_leave_what_is_built_in() {
+    let costs = Costs::parse("[[device]]\nclass = 'integrated'\nkernels = []", "costs.toml").expect("costs");
+    assert!(costs.knows(DeviceClass::Integrated) && !costs.knows(DeviceClass::Software));
+    let conv: Conv = "n1c64h14w14_k64r3s3_p1".parse().expect("key");
+    let plan = crate::algorithm::Im2col.plan(&conv, &"batch".parse().expect("variant"), &Limits::WEBGPU).expect("supported");
+    let time = |costs: &Costs| Model::new(costs, DeviceClass::Software, None).plan(&plan, conv.element());
+    assert_eq!(time(&costs), time(Costs::builtin()));
+    let every =
+        Costs::parse("[[device]]\nkernels = [{ kernel = 'gemm', compute = 0.5, bandwidth = 1, fill = 1 }]", "costs.toml").expect("costs");
+    assert!(every.knows(DeviceClass::Software) && time(&every) != time(Costs::builtin()));
+}
+
+#[test]
 fn faults_name_file_line_column_and_value() {
     let kernel = |rest: &str| format!("[[device]]\nkernels = [\n  {{ kernel = 'gemm', {rest} }},\n]");
     for (text, starts) in [
@@ -93,9 +106,14 @@ fn faults_name_file_line_column_and_value() {
         (&kernel("compute = 1, bandwidth = 1"), "costs.toml:3:3: missing field `fill`"),
         ("[[device]]\nkernels = [{ kernel = ' ', compute = 1, bandwidth = 1, fill = 1 }]", "costs.toml:2:23: kernel is empty"),
         (
-            "[[device]]\nkernels = [\n{ kernel = \"a\\u001b\", compute = 1, bandwidth = 1, fill = 1 },\n{ kernel = \"a\\u001b\", compute = 1, bandwidth = 1, fill = 1 }]",
-            "costs.toml:4:12: a second entry for kernel 'a\\u{1b}'",
+            "[[device]]\nkernels = [\n{ kernel = \"gemm \\u001b\", compute = 1, bandwidth = 1, fill = 1 },\n{ kernel = \"gemm \\u001b\", compute = 1, bandwidth = 1, fill = 1 }]",
+            "costs.toml:4:12: a second entry for kernel 'gemm \\u{1b}'",
         ),
+        (
+            "[[device]]\nkernels = [{ kernel = 'banana', compute = 1, bandwidth = 1, fill = 1 }]",
+            "costs.toml:2:23: kernel 'banana' is no shader here",
+        ),
+        (&kernel("compute = 1e300, bandwidth = 1, fill = 1"), "costs.toml:3:32: compute 1e300 is not a share"),
     ] {
         let message = Costs::parse(text, "costs.toml").expect_err(text).to_string();
         assert!(message.starts_with(starts) && !message.contains('\n'), "{text}\n{message}");

@@ -34,7 +34,6 @@ const COLUMNS: [u32; 3] = [1, 2, 4];
 const LANES_N: [u32; 5] = [4, 8, 16, 32, 64];
 const LANES_M: [u32; 5] = [1, 2, 4, 8, 16];
 const DEPTHS: [u32; 3] = [4, 8, 16];
-const SHARINGS: [Sharing; 3] = [Sharing::Cache, Sharing::Subgroup, Sharing::Workgroup];
 /// Least and most accumulators of an invocation, in vectors of four.
 const ACCUMULATORS: (u32, u32) = (2, 64);
 /// Values of [`Knob::Lanes`].
@@ -47,11 +46,12 @@ fn invocations(class: DeviceClass) -> (u32, u32) {
 }
 
 impl Knob {
-    /// Every knob: the kernels of `kernels`, large shapes first, then what all kernels share.
+    /// The knobs of `kernels`, large shapes first; where those are all kernels, then what they share.
     pub fn all(kernels: &[TiledKernel]) -> Vec<Self> {
         let shapes = [ShapeClass::Large, ShapeClass::Medium, ShapeClass::Small, ShapeClass::FewRows];
         let tiles = shapes.into_iter().flat_map(|shape| kernels.iter().map(move |&kernel| Self::Tile(kernel, shape)));
-        tiles.chain([Self::Lanes, Self::Specialise]).collect()
+        let shared = TiledKernel::ALL.iter().all(|kernel| kernels.contains(kernel)).then_some([Self::Lanes, Self::Specialise]);
+        tiles.chain(shared.into_iter().flatten()).collect()
     }
 
     /// What it is now.
@@ -80,7 +80,7 @@ impl Knob {
     /// Every choice a device can run.
     pub fn choices(self, limits: &Limits) -> Vec<Choice> {
         match self {
-            Self::Tile(..) => tiles(limits).into_iter().map(Choice::Tile).collect(),
+            Self::Tile(kernel, _) => tiles(kernel, limits).into_iter().map(Choice::Tile).collect(),
             Self::Lanes => LANES.into_iter().filter(|&lanes| lanes <= limits.max_workgroup_invocations).map(Choice::Lanes).collect(),
             Self::Specialise => vec![Choice::Specialise(true), Choice::Specialise(false)],
         }
@@ -103,11 +103,11 @@ impl Knob {
     }
 }
 
-/// Every tile that a device can run and that is worth trying there.
-fn tiles(limits: &Limits) -> Vec<Tile> {
+/// Every tile of a kernel that a device can run and that is worth trying there.
+fn tiles(kernel: TiledKernel, limits: &Limits) -> Vec<Tile> {
     let (least, most) = invocations(limits.class);
     let mut tiles = Vec::new();
-    for sharing in SHARINGS {
+    for &sharing in kernel.sharings() {
         // Without staging the depth makes no difference.
         let depths = if sharing == Sharing::Workgroup { &DEPTHS[..] } else { &DEPTHS[..1] };
         for (&depth, rows, columns) in depths.iter().flat_map(|d| ROWS.iter().flat_map(move |r| COLUMNS.iter().map(move |c| (d, *r, *c)))) {

@@ -61,6 +61,7 @@ impl Arrays {
     fn check(&self, algorithm: &str, bias: bool) {
         let ended = Ended::good(self.exec(algorithm, "x.npy", if bias { &["--bias", "b.npy"] } else { &[] }));
         assert!(ended.stdout.is_empty() && ended.stderr.contains(algorithm), "{}", ended.stderr);
+        assert!(ended.stderr.contains("relative L2 error ") && ended.stderr.contains(" at all outputs; "), "{}", ended.stderr);
         let npy = NpyFile::new(File::open(self.path("y.npy")).expect("the output")).expect("a .npy file");
         assert_eq!((npy.shape(), npy.order()), (&self.conv.output_shape()[..], Order::C));
         let output: Vec<f32> = npy.into_vec().expect("float32");

@@ -112,7 +112,7 @@ fn wrong_files_and_options_are_told_by_place_and_value() {
     let folder = tempfile::tempdir().expect("a folder");
     let bad = folder.path().join("bad.toml");
     fs::write(&bad, ODD.replace("lanes 2x2", "lanes 2x")).expect("written");
-    let fault = "bad.toml:4:29: '2x4 lanes 2x depth 4 cache' is not a tile such as '16x8 lanes 8x1 depth 4 cache': '' is not a number";
+    let fault = "bad.toml:4:29: '2x4 lanes 2x depth 4 cache' is not a tile such as '16x8 lanes 8x1 depth 4 cache': '' is not a whole number up to 4294967295";
     let name = |line: String| line.replace(&format!("{}/", folder.path().display()), "").replace("convledger: ", "");
     let bad = bad.display().to_string();
     assert_eq!(name(Ended::error(run_in(folder.path(), &[CONV, "--tuning", &bad]))), fault);

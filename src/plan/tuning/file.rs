@@ -73,7 +73,7 @@ pub enum TuningError {
 #[serde(deny_unknown_fields)]
 struct RawFile {
     #[serde(default)]
-    device: Vec<RawDevice>,
+    device: Vec<Spanned<RawDevice>>,
 }
 
 #[derive(Deserialize)]
@@ -120,7 +120,19 @@ impl TuningFile {
         if raw.device.is_empty() {
             return Err(source.fault(&(0..0), "it has no entry; one is written [[device]] with name and tiles"));
         }
-        Ok(Self { device: raw.device.into_iter().map(|raw| source.device(raw)).collect::<Result<_, _>>()? })
+        let mut taken: HashMap<(Option<DeviceClass>, Option<String>, Option<String>), usize> = HashMap::new();
+        let mut device = Vec::with_capacity(raw.device.len());
+        for raw in raw.device {
+            let at = raw.span().start;
+            let tuning = source.device(raw.into_inner())?;
+            let folded = |text: &Option<String>| text.as_ref().map(|text| text.to_lowercase());
+            let line = source.place(at).line;
+            if let Some(earlier) = taken.insert((tuning.class, folded(&tuning.name), folded(&tuning.driver)), line) {
+                return Err(source.fault(&(at..at), &format!("a second entry for the devices of the one on line {earlier}")));
+            }
+            device.push(tuning);
+        }
+        Ok(Self { device })
     }
 }
 
@@ -164,6 +176,12 @@ impl Source<'_> {
         for rule in raw.tiles {
             let (kernel, shape) = (*rule.kernel.get_ref(), rule.shape);
             let tile: Tile = rule.tile.get_ref().parse().map_err(|error: TileError| self.fault(&rule.tile.span(), &error.to_string()))?;
+            if !kernel.sharings().contains(&tile.sharing) {
+                let known = kernel.sharings().iter().map(|sharing| sharing.name()).collect::<Vec<_>>().join(" or ");
+                return Err(
+                    self.fault(&rule.tile.span(), &format!("kernel '{kernel}' shares by {known}, not by '{}'", tile.sharing.name()))
+                );
+            }
             let of = shape.map_or_else(|| "every shape".to_owned(), |shape| format!("shape '{shape}'"));
             let earlier = taken.get(&(kernel, None)).or_else(|| taken.get(&(kernel, shape)));
             if let Some(line) = earlier {

@@ -146,7 +146,11 @@ impl Limits {
 
     /// The tile of a kernel whose result has `m` rows by `n` columns, cut down to what the device allows and the shape can use.
     pub fn tile(&self, kernel: TiledKernel, m: u64, n: u64) -> Tile {
-        self.tile_of(kernel, ShapeClass::of(m, n)).fit(self, m)
+        let mut tile = self.tile_of(kernel, ShapeClass::of(m, n));
+        if !kernel.sharings().contains(&tile.sharing) {
+            tile.sharing = Sharing::Cache;
+        }
+        tile.fit(self, m)
     }
 
     /// The tile that tuning says a kernel takes for a class of shapes, before it is cut down.

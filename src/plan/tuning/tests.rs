@@ -51,11 +51,13 @@ fn tiles_are_read_as_they_are_written_and_nothing_else() {
     for (text, problem) in [
         ("", "rows x columns, 'lanes', along columns x along rows, 'depth', number, sharing"),
         ("16x6 lanes 8x1 depth 4 cache", "columns come in vectors of four"),
-        ("axb lanes 8x1 depth 4 cache", "'a' is not a number"),
+        ("axb lanes 8x1 depth 4 cache", "'a' is not a whole number up to 4294967295"),
         ("16 lanes 8x1 depth 4 cache", "'16' is not two numbers joined by x"),
         ("0x8 lanes 8x1 depth 4 cache", "rows 0 is not within 1 to 64"),
         ("64x32 lanes 8x1 depth 4 cache", "a register tile of 64x32 has more than 512 accumulators"),
         ("16x8 lanes 8x2 depth 4 subgroup", "sharing in subgroups wants one lane along the rows, and rows and lanes by 8"),
+        ("4294967296x8 lanes 8x1 depth 4 cache", "'4294967296' is not a whole number up to 4294967295"),
+        ("8x64 lanes 8x1 depth 4 cache", "columns 64 is not within 4 to 32"),
         ("16x8 lanes 8x1 depth 4 telepathy", "'telepathy' is not cache, subgroup or workgroup"),
         ("16x8 lanes 8x1 depth 4 cache cache", "it has six words"),
     ] {
@@ -143,6 +145,9 @@ fn files_that_say_something_else_are_refused_by_line_column_and_value() {
         told("[[device]]\ncolour = \"red\""),
         told("[[gadget]]\nname = \"x\""),
         tiles(r#"{ kernel = "gemm", tile = "16x8 lanes 8x1 depth 5 cache" }"#),
+        tiles(r#"{ kernel = "depthwise", tile = "8x8 lanes 4x4 depth 16 workgroup" }"#),
+        tiles(r#"{ kernel = "direct_tiled", tile = "8x8 lanes 4x4 depth 16 workgroup" }"#),
+        told("[[device]]\nname = \"Arc\"\nclass = \"discrete\"\n[[device]]\nclass = \"discrete\"\nname = \"ARC\""),
         tiles(r#"{ kernel = "gemm", tile = 16 }"#),
         tiles(r#"{ kernel = "gemm", shape = "huge", tile = "16x8 lanes 8x1 depth 4 cache" }"#),
         tiles(r#"{ kernel = "gemm" }"#),
@@ -163,6 +168,9 @@ fn files_that_say_something_else_are_refused_by_line_column_and_value() {
     my.toml:2:1: unknown field `colour`, expected one of `class`, `name`, `driver`, `lanes`, `specialise`, `tiles`
     my.toml:1:3: unknown field `gadget`, expected `device`
     my.toml:4:29: '16x8 lanes 8x1 depth 5 cache' is not a tile such as '16x8 lanes 8x1 depth 4 cache': depth 5 is not 4, 8 or 16
+    my.toml:4:34: kernel 'depthwise' shares by cache, not by 'workgroup'
+    my.toml:4:37: kernel 'direct_tiled' shares by cache or subgroup, not by 'workgroup'
+    my.toml:4:1: a second entry for the devices of the one on line 1
     my.toml:4:29: invalid type: integer `16`, expected a string
     my.toml:4:30: unknown variant `huge`, expected one of `few_rows`, `small`, `medium`, `large`
     my.toml:4:3: missing field `tile`

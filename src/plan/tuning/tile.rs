@@ -32,6 +32,15 @@ impl TiledKernel {
             Self::Depthwise => "depthwise",
         }
     }
+
+    /// The ways of sharing that its shaders know.
+    pub const fn sharings(self) -> &'static [Sharing] {
+        match self {
+            Self::Gemm | Self::ImplicitGemm => &Sharing::ALL,
+            Self::DirectTiled => &[Sharing::Cache, Sharing::Subgroup],
+            Self::Depthwise => &[Sharing::Cache],
+        }
+    }
 }
 
 impl fmt::Display for TiledKernel {
@@ -106,7 +115,7 @@ impl Tile {
             |what: &str, value: u32, most: u32| (value == 0 || value > most).then(|| format!("{what} {value} is not within 1 to {most}"));
         let faults = [
             within("rows", rows, 64),
-            within("vectors of columns", columns, 8),
+            (columns == 0 || columns > 8).then(|| format!("columns {} is not within 4 to 32", u64::from(columns) * 4)),
             within("lanes along columns", lanes_n, 1024),
             within("lanes along rows", lanes_m, 1024),
             (rows * columns > 128).then(|| format!("a register tile of {rows}x{} has more than 512 accumulators", 4 * columns)),
@@ -190,7 +199,7 @@ impl FromStr for Tile {
         if words.len() != 6 {
             return Err(error("it has six words"));
         }
-        let number = |word: &str| word.parse::<u32>().map_err(|_| error(&format!("'{word}' is not a number")));
+        let number = |word: &str| word.parse::<u32>().map_err(|_| error(&format!("'{word}' is not a whole number up to {}", u32::MAX)));
         let pair = |word: &str| {
             let (first, second) = word.split_once('x').ok_or_else(|| error(&format!("'{word}' is not two numbers joined by x")))?;
             Ok((number(first)?, number(second)?))
