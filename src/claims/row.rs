@@ -97,7 +97,7 @@ pub struct Row {
     pub reading: String,
     /// Our figure in that reading.
     pub ours_in_reading: Option<f64>,
-    /// How much larger the claimed figure is than ours in that reading, in percent; empty where it is right or ours is 0.
+    /// How much larger the claimed figure is than ours in that reading, in percent; empty where it is right or either is 0.
     pub deviation_percent: Option<f64>,
     /// The verdict on this figure.
     pub verdict: Verdict,
