@@ -6,9 +6,11 @@ mod algorithms;
 mod auto;
 mod claims;
 mod compare;
+mod demo;
 mod devices;
 mod exec;
 mod export;
+mod gallery;
 mod inspect;
 mod ledger;
 mod measuring;
@@ -78,6 +80,8 @@ enum Command {
     Export(export::Args),
     /// Make one HTML page of a run, and pictures of its charts
     Report(report::Args),
+    /// Make a page of all runs in a folder, with charts
+    Gallery(gallery::Args),
     /// Set runs beside the times of other programs on the same layers
     Peers(peers::Args),
     /// Compile each kernel and tell what the driver's compiler made of it: registers, spills, occupancy, the hot loop
@@ -86,6 +90,8 @@ enum Command {
     Compare(compare::Args),
     /// Audit figures that people repeat about memory and time: ours beside each, and a verdict
     Claims(claims::Args),
+    /// Measure a small sweep that shows one thing, with a chart and two sentences on what was seen
+    Demo(demo::Args),
     /// Measure the device's own limits: multiply-adds, copies, workgroup memory, an empty dispatch, the clock
     Peak(peak::Args),
     /// Tell how good the automatic choice of an algorithm would have been in runs that measured them all
@@ -116,10 +122,12 @@ pub fn main() -> ExitCode {
         Some(Command::Exec(args)) => exec::run(&args),
         Some(Command::Export(args)) => export::run(&args),
         Some(Command::Report(args)) => report::run(&args),
+        Some(Command::Gallery(args)) => gallery::run(&args),
         Some(Command::Peers(args)) => peers::run(&args),
         Some(Command::Inspect(args)) => inspect::run(&args),
         Some(Command::Compare(args)) => compare::run(&args),
         Some(Command::Claims(args)) => claims::run(&args),
+        Some(Command::Demo(args)) => demo::run(&args),
         Some(Command::Peak(args)) => peak::run(&args),
         Some(Command::Auto(args)) => auto::run(&args),
         Some(Command::Tune(args)) => tune::run(&args),

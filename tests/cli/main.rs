@@ -3,11 +3,13 @@
 //! Convolutions are tiny and cases few: the whole takes seconds on a software driver.
 
 mod auto;
+mod compare;
 mod devices;
 mod exec;
 mod export;
 mod faults;
 mod files;
+mod gallery;
 mod help;
 mod input;
 #[cfg(target_os = "linux")] // RADV is there only
