@@ -26,6 +26,7 @@
 //! claims     figures that people repeat, held against ours
 //! chart      charts as plain data, as SVG and PNG
 //! report     a run as one HTML page
+//! demo       sweeps that teach: points, sentences, charts
 //! cli        subcommands; the only place that prints
 //! ```
 
@@ -36,6 +37,7 @@ pub mod claims;
 pub mod cli;
 pub mod conv;
 pub mod cost;
+pub mod demo;
 pub mod device;
 pub mod inspect;
 pub mod ledger;

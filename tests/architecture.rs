@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// The modules from the top down, as in the documentation of `src/lib.rs`: each may use itself and those before it.
-const LAYERS: [&str; 23] = [
+const LAYERS: [&str; 24] = [
     "units",
     "conv",
     "suite",
@@ -31,6 +31,7 @@ const LAYERS: [&str; 23] = [
     "claims",
     "chart",
     "report",
+    "demo",
     "cli",
 ];
 /// The libraries that drive devices, each with the only module that may name it.

@@ -152,18 +152,20 @@ fn fit_exponent(pairs: &Value) -> Bytes {
     let mut points = Vec::new();
     for pair in pairs.try_iter()?.take(MOST) {
         let [x, y] = numbers(&pair)?[..] else { return Err(wrong(format!("{pair} is not a pair [x, y]")).into()) };
-        for value in [x, y] {
-            if value <= 0.0 {
-                return Err(wrong(format!("{value} is not above 0")).into());
-            }
+        if let Some(value) = [x, y].into_iter().find(|value| *value <= 0.0) {
+            return Err(wrong(format!("{value} is not above 0")).into());
         }
-        points.push((x.ln(), y.ln()));
+        points.push((x, y));
     }
+    Ok(exponent(&points).ok_or_else(|| wrong("fewer than two different points".into()))?)
+}
+
+/// The exponent `b` of `y = a·x^b` by least squares in logarithms; `None` for fewer than two different `x`, and for what is not above 0.
+pub fn exponent(points: &[(f64, f64)]) -> Option<f64> {
     let count = points.len() as f64;
-    let (x, y) = points.iter().fold((0.0, 0.0), |(x, y), point| (x + point.0 / count, y + point.1 / count));
-    let spread: f64 = points.iter().map(|point| (point.0 - x).powi(2)).sum();
-    if points.len() < 2 || spread <= 0.0 {
-        return Err(wrong("fewer than two different points".into()).into());
-    }
-    Ok(points.iter().map(|point| (point.0 - x) * (point.1 - y)).sum::<f64>() / spread)
+    let logs: Vec<(f64, f64)> = points.iter().map(|(x, y)| (x.ln(), y.ln())).collect();
+    let (x, y) = logs.iter().fold((0.0, 0.0), |(x, y), point| (x + point.0 / count, y + point.1 / count));
+    let spread: f64 = logs.iter().map(|point| (point.0 - x).powi(2)).sum();
+    let slope = logs.iter().map(|point| (point.0 - x) * (point.1 - y)).sum::<f64>() / spread;
+    (spread > 0.0 && slope.is_finite()).then_some(slope)
 }

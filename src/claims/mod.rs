@@ -31,6 +31,7 @@ mod tests;
 
 pub use audit::{audit, needed, overall, select};
 pub use claimed::{Claimed, Judgement, is_of_bytes, judge};
+pub use closed::exponent;
 pub use error::ClaimError;
 pub use expression::FUNCTIONS;
 pub use file::{Claim, Figure, Ours, builtin, parse, read_file};
