@@ -26,9 +26,17 @@ fn help_of_the_program() {
       ledger      Predict the bytes of every algorithm by closed form; needs no GPU
       exec        Compute one convolution of your own NumPy arrays on the device
       export      Write the rows of runs as JSON lines, Parquet or CSV
+      report      Make one HTML page of a run, and pictures of its charts
+      gallery     Make a page of all runs in a folder, with charts
       peers       Set runs beside the times of other programs on the same layers
       inspect     Compile each kernel and tell what the driver's compiler made of it: registers, spills,
                   occupancy, the hot loop
+      compare     Compare runs case by case: ratios with intervals, verdicts, memory, surroundings;
+                  rules for continuous integration
+      claims      Audit figures that people repeat about memory and time: ours beside each, and a
+                  verdict
+      demo        Measure a small sweep that shows one thing, with a chart and two sentences on what was
+                  seen
       peak        Measure the device's own limits: multiply-adds, copies, workgroup memory, an empty
                   dispatch, the clock
       auto        Tell how good the automatic choice of an algorithm would have been in runs that
@@ -61,6 +69,25 @@ fn help_of_the_program() {
 #[test]
 fn help_of_each_command() {
     let commands: &[(&str, &[&str])] = &[
+        (
+            "claims",
+            &[
+                "figures that people repeat",
+                "--claims <FILE.toml>",
+                "--id <GLOB>",
+                "--run <DIR>",
+                "--measure",
+                "--time-budget <DURATION>",
+                "--format <FORMAT>",
+                "The rule",
+                "holds_in_mib",
+                "network(suite, what",
+            ],
+        ),
+        (
+            "demo",
+            &["two sentences", "blowup", "tradeoff", "resolution", "precision", "[CONV]", "--time-budget <DURATION>", "--out", "--device"],
+        ),
         (
             "run",
             &[
