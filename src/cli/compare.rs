@@ -1,7 +1,7 @@
 //! `convledger compare`: runs from different devices, drivers, versions or dates, case by case; needs no device.
 
 mod export;
-mod markdown;
+pub(super) mod markdown;
 mod text;
 
 use super::{Outcome, note, print};
@@ -11,7 +11,7 @@ use crate::analysis::compare::{
 use crate::record::{Cache, CaseKey, Run};
 use anyhow::bail;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const LONG_ABOUT: &str = "\
 Compare runs case by case: what became faster or slower, by how much and how surely, and whose bytes grew.
@@ -22,7 +22,8 @@ or a version explains most changes.
 
 The ratio of a case is its median time over the baseline's: above 1 it became slower. Its 95 % interval is a bootstrap over both runs' samples \
 (blocks of neighbouring samples, outliers kept), or, where samples.csv is missing, made from the medians' recorded intervals; the column `from` \
-tells which. With the threshold T (--threshold), and the interval widened by the drift that a row's `noise` notes:
+tells which. With the threshold T (--threshold), and the interval widened by the drift that a row's `noise` notes, or by what repeats of the \
+baseline (--repeat) differ by:
 
   SLOWER  all of the interval is above 1 + T
   FASTER  all of it is below 1 / (1 + T)
@@ -30,14 +31,16 @@ tells which. With the threshold T (--threshold), and the interval widened by the
   UNSURE  anything else: a wide interval, drift, throttling, fewer than 6 samples, or times of the device's clock against the host's
 
 The interval covers the scatter of the samples within the two runs. It does not cover what differs between runs while each is steady: another \
-clock rate or temperature, other work on the machine, where buffers came to lie. Run the baseline twice and compare the two to see how much \
-that is on your machine; a threshold below it finds differences that mean nothing. The interval of the geometric mean is over the cases.
+clock rate or temperature, other work on the machine, where buffers came to lie. On a machine that does other things two runs of the same \
+program can differ in most cases. So run the baseline several times and name the other passes with --repeat: a ratio within what they differ by \
+is then UNSURE. The interval of the geometric mean is over the cases.
 
 Exit codes: 0 compared; 1 a rule of --fail-on is broken; 2 a usage error, a run that cannot be read, or runs without a common case.";
 
 const EXAMPLES: &str = "\
 Examples:
   convledger compare results/before results/after
+  convledger compare baseline today --repeat baseline-2 --repeat baseline-3
   convledger compare baseline today --fail-on slower:5%,memory:1MiB,status
   convledger compare mesa-24 mesa-25 mesa-26 --format markdown > comment.md";
 
@@ -47,6 +50,10 @@ pub(super) struct Args {
     /// Folders of runs: the baseline, and those to hold against it
     #[arg(value_name = "DIR", required = true, num_args = 2..)]
     runs: Vec<PathBuf>,
+
+    /// Another pass of the baseline, with the same program on the same machine; may be given several times
+    #[arg(long, value_name = "DIR")]
+    repeat: Vec<PathBuf>,
 
     /// How far from 1 a ratio must be to count
     #[arg(long, value_name = "PERCENT", default_value = "5%", allow_hyphen_values = true)]
@@ -109,15 +116,17 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let read = |path: &PathBuf| Ok(Named { path: path.display().to_string(), run: Run::read(path)? });
     let runs = args.runs.iter().map(read).collect::<anyhow::Result<Vec<_>>>()?;
     let (baseline, others) = runs.split_first().map_or_else(|| bail!("no run"), Ok)?;
+    let repeats = args.repeat.iter().map(|path| Run::read(path)).collect::<Result<Vec<_>, _>>()?;
     let mut held = Vec::with_capacity(others.len());
-    for (other, path) in others.iter().zip(&args.runs[1..]) {
-        let folder = |path: &PathBuf| fs::canonicalize(path).ok();
-        if folder(path) == folder(&args.runs[0]) {
-            note(format!("note: {} is the baseline's own folder: every measurement is compared with itself", other.path));
-        } else if other.run.environment.run_id == baseline.run.environment.run_id {
-            note(format!("note: {} is a copy of the baseline's run {}", other.path, other.run.environment.run_id));
+    for other in others {
+        let mut found = hold(baseline, other)?;
+        if !repeats.is_empty() && found.comparison.allow_for(&baseline.run, &repeats) == 0 {
+            bail!("--repeat {}: no timed case in common with {}", args.repeat[0].display(), baseline.path);
         }
-        held.push(hold(baseline, other)?);
+        held.push(found);
+    }
+    for (held, path) in held.iter().zip(&args.runs[1..]) {
+        same_run(baseline, &args.runs[0], held, path);
     }
     let many = held.len() > 1;
     let failures = held.iter().flat_map(|held| {
@@ -138,6 +147,17 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     Ok(if report.failures.is_empty() { Outcome::Good } else { Outcome::FellShort })
 }
 
+/// Tells where one measurement is compared with itself.
+fn same_run(baseline: &Named, folder: &Path, held: &Held<'_>, path: &Path) {
+    let run_id = &held.run.environment.run_id;
+    let folders = [folder, path].map(|path| fs::canonicalize(path).ok());
+    if folders[0] == folders[1] {
+        note(format!("note: {} is the baseline's own folder: every measurement is compared with itself", one_line(held.path)));
+    } else if *run_id == baseline.run.environment.run_id {
+        note(format!("note: {} is a copy of the baseline's run {}", one_line(held.path), one_line(run_id)));
+    }
+}
+
 fn hold<'a>(baseline: &Named, other: &'a Named) -> anyhow::Result<Held<'a>> {
     let comparison = compare(&baseline.run, &other.run);
     if comparison.cases.is_empty() {
@@ -152,6 +172,17 @@ fn hold<'a>(baseline: &Named, other: &'a Named) -> anyhow::Result<Held<'a>> {
     let mean = geometric_mean(&comparison.cases);
     let (differences, peaks) = (differences(&baseline.run, &other.run), peaks(&baseline.run, &other.run));
     Ok(Held { path: &other.path, run: &other.run, comparison, differences, peaks, mean })
+}
+
+/// What the measured limits say of the machine: on one device they should be the same.
+fn caution(held: &Held<'_>, baseline: &Run, threshold: Threshold) -> Option<String> {
+    let beyond = |peak: &&Peak| peak.ratio() > threshold.factor() || peak.ratio() < 1.0 / threshold.factor();
+    let peak = held.peaks.iter().find(beyond).filter(|_| held.run.environment.device == baseline.environment.device)?;
+    Some(format!(
+        "Caution: on the same device {} came to {:.3} of what it was. The machine was in another state, or busy.",
+        peak.what,
+        peak.ratio()
+    ))
 }
 
 /// How many cases of which suites a run has.
@@ -199,7 +230,7 @@ fn remarks(case: &Case, threshold: Threshold) -> String {
     let mut remarks: Vec<String> = Vec::new();
     if let (Some(ratio), Some(doubt)) = (&case.ratio, case.judge(threshold).and_then(|judgement| judgement.doubt)) {
         remarks.push(match doubt {
-            Doubt::Drift => format!("drift {:.1} %", 100.0 * (ratio.drift - 1.0)),
+            Doubt::Drift | Doubt::Repeats => format!("{} {:.1} %", doubt.text(), 100.0 * (ratio.widening() - 1.0)),
             doubt => doubt.text().to_owned(),
         });
     }
@@ -248,6 +279,12 @@ fn why(lone: &Lone) -> &'static str {
 
 fn plural(count: usize, one: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
+}
+
+/// A text on one line that is not longer than `most` characters.
+fn cut(text: &str, most: usize) -> String {
+    let line = one_line(text);
+    if line.chars().count() <= most { line } else { line.chars().take(most - 1).chain(['…']).collect() }
 }
 
 /// A text that does nothing to a terminal: control characters, and those that turn the direction of writing, become spaces.

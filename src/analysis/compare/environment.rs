@@ -37,9 +37,6 @@ pub(super) const COMPARED: [(&str, &str); 23] = [
     ("notes", "note"),
 ];
 
-/// Text that a table bears.
-const LONGEST: usize = 100;
-
 /// One field that differs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Difference {
@@ -112,7 +109,7 @@ fn leaves(environment: &Environment) -> Vec<(String, Value)> {
     found
 }
 
-/// A value as text; of two lists without order what only the first has.
+/// A value as text; of two lists of words or entries what only the first has.
 fn text(value: Option<&Value>, beside: Option<&Value>) -> Option<String> {
     let plain = |value: &Value| match value {
         Value::String(text) => text.clone(),
@@ -121,22 +118,14 @@ fn text(value: Option<&Value>, beside: Option<&Value>) -> Option<String> {
         }
         other => other.to_string(),
     };
-    let whole = match (value?, beside) {
-        (Value::Array(entries), Some(Value::Array(others))) if entries.iter().all(Value::is_object) || sorted_words(entries) => {
+    Some(match (value?, beside) {
+        (Value::Array(entries), Some(Value::Array(others))) if !entries.iter().any(Value::is_number) => {
             let own: Vec<String> = entries.iter().filter(|entry| !others.contains(entry)).map(plain).collect();
-            if own.is_empty() { format!("no more than these {}", entries.len()) } else { format!("also {}", own.join(", ")) }
+            if own.is_empty() { format!("none of its own, of {}", entries.len()) } else { format!("only here: {}", own.join(", ")) }
         }
         (Value::Array(entries), _) => entries.iter().map(plain).collect::<Vec<_>>().join(" "),
         (value, _) => plain(value),
-    };
-    let long = whole.chars().count() > LONGEST;
-    Some(if long { whole.chars().take(LONGEST - 1).chain(['…']).collect() } else { whole })
-}
-
-/// Names of features are in capitals; words of a command line are not.
-fn sorted_words(entries: &[Value]) -> bool {
-    let is_name = |text: &str| text.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
-    entries.iter().all(|entry| entry.as_str().is_some_and(is_name))
+    })
 }
 
 /// π and β as both runs measured them; none where one did not.

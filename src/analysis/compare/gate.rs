@@ -23,11 +23,10 @@ pub enum Gate {
     Unsure,
 }
 
-/// Why a text is no rule.
+/// Why a text is no rule; names the part that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("rule '{rule}': {problem}")]
+#[error("{problem}")]
 pub struct GateError {
-    rule: String,
     problem: String,
 }
 
@@ -57,7 +56,7 @@ impl FromStr for Gate {
     type Err = GateError;
 
     fn from_str(rule: &str) -> Result<Self, Self::Err> {
-        let error = |problem: String| GateError { rule: rule.to_owned(), problem };
+        let error = |problem: String| GateError { problem };
         let (name, value) = rule.split_once(':').map_or((rule, None), |(name, value)| (name, Some(value)));
         let threshold = || value.map(str::parse::<Threshold>).transpose().map_err(|e| error(e.to_string()));
         let gate = match name {
@@ -67,10 +66,10 @@ impl FromStr for Gate {
             "status" => Self::Status,
             "missing" => Self::Missing,
             "unsure" => Self::Unsure,
-            _ => return Err(error("must be slower[:PERCENT], mean[:PERCENT], memory[:BYTES], status, missing or unsure".into())),
+            _ => return Err(error("a rule is slower[:PERCENT], mean[:PERCENT], memory[:BYTES], status, missing or unsure".into())),
         };
         match (gate, value) {
-            (Self::Status | Self::Missing | Self::Unsure, Some(value)) => Err(error(format!("takes no value, and has '{value}'"))),
+            (Self::Status | Self::Missing | Self::Unsure, Some(value)) => Err(error(format!("'{name}' takes no value, and has '{value}'"))),
             _ => Ok(gate),
         }
     }

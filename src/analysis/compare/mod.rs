@@ -3,7 +3,7 @@
 //! The ratio of a case is its median time in the other run over that in the baseline: above 1 the other run is slower. Its 95 % interval
 //! ([`Ratio`]) and the verdict on it ([`Verdict`]) are stated in their modules. An interval covers the scatter of the samples *within* the
 //! two runs. It does not cover what differs *between* runs while each is steady: another clock rate or temperature, what else the machine
-//! did, where buffers came to lie. Two runs of the same program differ by that; run a baseline twice to see how much it is on a machine.
+//! did, where buffers came to lie. Two runs of the same program differ by that: [`Comparison::allow_for`] takes repeats of the baseline for it.
 //!
 //! Cases are matched by their whole [`CaseKey`] first, then, where suites or layers are named otherwise, by problem, algorithm, variant and
 //! cache, where that leaves one case on either side ([`matching`]).
@@ -169,6 +169,29 @@ impl Comparison {
             }
         }
         totals
+    }
+}
+
+impl Comparison {
+    /// Widens each ratio by what the medians of `repeats` differ by from each other and from that of `baseline`, whose runs they repeat: a
+    /// ratio no further from 1 is nothing that the baseline does not do by itself. Cases that no repeat has stay as they are. The number of
+    /// cases that have a repeat.
+    pub fn allow_for(&mut self, baseline: &Run, repeats: &[Run]) -> usize {
+        let mut spread: HashMap<&CaseKey, (f64, f64)> = HashMap::new();
+        for repeat in repeats {
+            for (i, j, _) in matches(&baseline.measurements, &repeat.measurements).pairs {
+                let (a, b) = (&baseline.measurements[i], &repeat.measurements[j]);
+                let (Some(ma), Some(mb)) = (ratio::median(a), ratio::median(b)) else { continue };
+                let (low, high) = spread.entry(&a.case).or_insert((1.0, 1.0));
+                (*low, *high) = (low.min(mb / ma), high.max(mb / ma));
+            }
+        }
+        for case in &mut self.cases {
+            if let (Some(ratio), Some((low, high))) = (&mut case.ratio, spread.get(&case.key.baseline)) {
+                ratio.repeats = high / low;
+            }
+        }
+        spread.len()
     }
 }
 

@@ -67,6 +67,8 @@ pub struct Ratio {
     /// How far the samples of both runs drifted while they were taken, as a factor of at least 1: what a time may be off by that the
     /// interval does not know of. See [`super::Verdict`].
     pub drift: f64,
+    /// How far repeats of the baseline lie apart, as a factor of at least 1; 1 where there are none. See [`super::Comparison::allow_for`].
+    pub repeats: f64,
     /// A clock seemed to go down in one of the runs, by how much is not known.
     pub throttled: bool,
     /// Whether both were timed by the same kind of clock.
@@ -79,9 +81,13 @@ pub struct Ratio {
 type Row<'a> = (&'a Measurement, &'a [&'a SampleRow]);
 
 impl Ratio {
+    /// By how much the interval is widened on either side, for what it does not know of: drift or repeats, whichever is more.
+    pub fn widening(&self) -> f64 {
+        self.drift.max(self.repeats)
+    }
+
     /// The ratio of two rows, `None` where one has no time. `copies` tells whether they are of one run.
     pub(super) fn of((a, sa): Row<'_>, (b, sb): Row<'_>, copies: bool) -> Option<Self> {
-        let median = |row: &Measurement| row.time_median_ns.filter(|&t| row.status == Status::Ok && t.is_finite() && t > 0.0);
         let (ma, mb) = (median(a)?, median(b)?);
         let same_clock = a.clock == b.clock;
         if copies && same_clock && times(a) == times(b) && sa == sb {
@@ -91,6 +97,7 @@ impl Ratio {
                 ci95: Some((1.0, 1.0)),
                 evidence,
                 drift: 1.0,
+                repeats: 1.0,
                 throttled: false,
                 same_clock,
                 contradicted: false,
@@ -106,8 +113,13 @@ impl Ratio {
         let noises = [&a.noise, &b.noise].map(|noise| Noise::parse(noise));
         let drift = noises.iter().map(|noise| 1.0 + noise.drift.unwrap_or(0.0).abs()).product();
         let throttled = noises.iter().any(|noise| noise.throttled && noise.drift.is_none());
-        Some(Self { value: mb / ma, ci95, evidence, drift, throttled, same_clock, contradicted })
+        Some(Self { value: mb / ma, ci95, evidence, drift, repeats: 1.0, throttled, same_clock, contradicted })
     }
+}
+
+/// The median of a case that has one.
+pub(super) fn median(row: &Measurement) -> Option<f64> {
+    row.time_median_ns.filter(|&t| row.status == Status::Ok && t.is_finite() && t > 0.0)
 }
 
 fn times(row: &Measurement) -> [Option<f64>; 7] {

@@ -1,15 +1,16 @@
 //! The rule by which a ratio is SAME, FASTER, SLOWER or UNSURE.
 //!
-//! With the threshold t, the 95 % interval (l, u) of the ratio, and the drift d ≥ 1, by which the interval is widened:
+//! With the threshold t, the 95 % interval (l, u) of the ratio, and the factor d ≥ 1 by which the interval is widened:
 //!
 //! * SLOWER where l/d > 1 + t,
 //! * FASTER where u·d < 1/(1 + t),
 //! * SAME where l/d ≥ 1/(1 + t) and u·d ≤ 1 + t,
 //! * UNSURE otherwise, and where there is no interval, the clocks are of different kinds, or one of them throttled by nobody knows how much.
 //!
-//! Swapping the runs swaps FASTER and SLOWER and leaves the rest: the bounds are each other's inverse. The drift of a row is what its `noise`
-//! says, last third of the samples over the first; d is the product of both runs' (1 + |drift|). So a row that drifted by 10 % is at best
-//! UNSURE until its ratio is beyond that drift.
+//! Swapping the runs swaps FASTER and SLOWER and leaves the rest: the bounds are each other's inverse. d is what the interval does not know
+//! of: the drift, or what repeats of the baseline differ by, whichever is more. The drift of a row is what its `noise` says, last third of the
+//! samples over the first; that of a ratio is the product of both runs' (1 + |drift|). So a row that drifted by 10 % is at best UNSURE until its
+//! ratio is beyond that drift.
 
 use super::{Evidence, Ratio};
 use serde::Serialize;
@@ -90,6 +91,8 @@ pub enum Doubt {
     Interval,
     /// It does not, but it does when widened by the drift.
     Drift,
+    /// It does not, but it does when widened by what repeats of the baseline differ by.
+    Repeats,
     /// One run throttled by an unknown amount.
     Throttling,
     /// Fewer than 6 samples on a side, or no interval recorded.
@@ -104,6 +107,7 @@ impl Doubt {
         match self {
             Self::Interval => "wide interval",
             Self::Drift => "drift",
+            Self::Repeats => "repeats differ",
             Self::Throttling => "throttling",
             Self::NoInterval => "too few samples",
             Self::Clocks => "different clocks",
@@ -134,9 +138,10 @@ impl Ratio {
         if self.throttled {
             return unsure(Doubt::Throttling);
         }
-        match (within(low / self.drift, high * self.drift, threshold), within(low, high, threshold)) {
+        let wide = self.widening();
+        match (within(low / wide, high * wide, threshold), within(low, high, threshold)) {
             (Some(verdict), _) => Judgement { verdict, doubt: None },
-            (None, Some(_)) => unsure(Doubt::Drift),
+            (None, Some(_)) => unsure(if self.drift >= self.repeats { Doubt::Drift } else { Doubt::Repeats }),
             (None, None) => unsure(Doubt::Interval),
         }
     }

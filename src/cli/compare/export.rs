@@ -52,6 +52,7 @@ fn row(report: &Report<'_>, held: &Held<'_>, case: &Case) -> Row {
     add("ratio_ci95_high", value(ratio.and_then(|ratio| Some(ratio.ci95?.1))));
     add("evidence", value(ratio.map(|ratio| ratio.evidence)));
     add("drift", value(ratio.map(|ratio| ratio.drift)));
+    add("repeats", value(ratio.map(|ratio| ratio.repeats)));
     add("verdict", value(judgement.map(|judgement| judgement.verdict)));
     add("doubt", value(judgement.and_then(|judgement| judgement.doubt)));
     row

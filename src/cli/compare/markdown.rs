@@ -4,7 +4,7 @@
 //! cell ([`code`]).
 
 use super::text::memory_cells;
-use super::{Held, Report, described, interval, layer_name, many_suites, one_line, plural, remarks, why};
+use super::{Held, Report, caution, cut, described, interval, layer_name, many_suites, plural, remarks, why};
 use crate::analysis::compare::{Case, Lone, Verdict};
 use crate::units::Nanoseconds;
 use std::fmt::Write;
@@ -34,6 +34,7 @@ fn section(report: &Report<'_>, held: &Held<'_>) -> String {
     let mut text = format!("### convledger: {} against {}\n\n", code(held.path), code(&report.baseline.path));
     let _ = writeln!(text, "Baseline: {}.\nCompared: {}.\n", plain(&described(&report.baseline.run)), plain(&described(held.run)));
     text += &surroundings(held);
+    text += &caution(held, &report.baseline.run, report.threshold).map_or(String::new(), |line| line + "\n\n");
     let _ = writeln!(text, "**{}** (threshold {}).", held.tally(report.threshold), report.threshold);
     if let Some(mean) = &held.mean {
         let ci95 = mean.ci95.map_or_else(|| "no interval below 6 cases".into(), |ends| format!("95 % interval {}", interval(ends)));
@@ -127,7 +128,7 @@ fn statuses(held: &Held<'_>, many: bool) -> Vec<Vec<String>> {
 }
 
 /// A table whose columns are set right where the header begins with `>`; nothing where there are no rows.
-fn table(header: &[&str], rows: &[Vec<String>]) -> String {
+pub(in crate::cli) fn table(header: &[&str], rows: &[Vec<String>]) -> String {
     if rows.is_empty() {
         return String::new();
     }
@@ -146,15 +147,10 @@ fn folded(title: &str, header: &[&str], rows: &[Vec<String>], open: bool) -> Str
     format!("<details{open}><summary>{} {title}</summary>\n\n{}</details>\n\n", rows.len(), table(header, rows))
 }
 
-fn cut(text: &str) -> String {
-    let line = one_line(text);
-    if line.chars().count() <= LONGEST { line } else { line.chars().take(LONGEST - 1).chain(['…']).collect() }
-}
-
 /// A name as code. One of plain characters goes between backticks. In any other all that could be markup is a numeric reference, which ends
 /// no cell, opens no tag and is not read as a mention within `<code>`.
-pub(super) fn code(text: &str) -> String {
-    let name = cut(text);
+pub(in crate::cli) fn code(text: &str) -> String {
+    let name = cut(text, LONGEST);
     let harmless = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '/' | ':' | '=' | ',' | '(' | ')' | '+' | ' ');
     if !name.trim().is_empty() && name.chars().all(harmless) {
         return format!("`{}`", name.trim());
@@ -163,11 +159,11 @@ pub(super) fn code(text: &str) -> String {
 }
 
 /// A sentence of ours that may have a name in it.
-fn plain(text: &str) -> String {
-    referenced(&cut(text))
+pub(in crate::cli) fn plain(text: &str) -> String {
+    referenced(&cut(text, LONGEST))
 }
 
-fn referenced(text: &str) -> String {
+pub(in crate::cli) fn referenced(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
         if c.is_ascii_punctuation() && !matches!(c, '.' | ',' | '-' | '/' | '(' | ')' | '%' | '=' | ';') {

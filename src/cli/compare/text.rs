@@ -1,11 +1,14 @@
 //! The comparison for people at a terminal.
 
-use super::{Held, Report, described, interval, layer_name, many_suites, one_line, plural, remarks, why};
+use super::{Held, Report, caution, cut, described, interval, layer_name, many_suites, one_line, plural, remarks, why};
 use crate::analysis::compare::{Case, Lone, Memory, Verdict};
 use crate::cli::summary::shortened;
 use crate::cli::table::{lines, table};
 use crate::units::{Bytes, Grouped, Nanoseconds};
 use std::fmt::Write;
+
+/// Longer values of the surroundings are cut.
+const VALUE: usize = 72;
 
 /// So many memory differences are listed without `--all`.
 const MEMORY_ROWS: usize = 20;
@@ -22,6 +25,7 @@ fn section(report: &Report<'_>, held: &Held<'_>) -> String {
     let many = many_suites(&report.baseline.run);
     let mut text = format!("compared: {} ({})\n\n", one_line(held.path), described(held.run));
     text += &surroundings(held);
+    text += &caution(held, &report.baseline.run, report.threshold).map_or(String::new(), |line| line + "\n\n");
     text += &times(report, held, many);
     text += &memory(report, held, many);
     text += &statuses(held, many);
@@ -36,7 +40,7 @@ fn section(report: &Report<'_>, held: &Held<'_>) -> String {
 }
 
 fn surroundings(held: &Held<'_>) -> String {
-    let dash = |value: &Option<String>| value.as_deref().map_or_else(|| "-".to_owned(), one_line);
+    let dash = |value: &Option<String>| value.as_deref().map_or_else(|| "-".to_owned(), |text| cut(text, VALUE));
     let differ = held.differences.iter().map(|d| vec![one_line(&d.what), dash(&d.values.baseline), dash(&d.values.other)]);
     let peaks = held.peaks.iter().map(|peak| {
         let value = |x: f64| format!("{x:.2} {}", peak.unit);

@@ -17,7 +17,7 @@ fn percent(text: &str) -> Threshold {
 
 /// A ratio with an interval and nothing against it.
 fn ratio(value: f64, ci95: Option<(f64, f64)>) -> Ratio {
-    Ratio { value, ci95, evidence: Evidence::Samples, drift: 1.0, throttled: false, same_clock: true, contradicted: false }
+    Ratio { value, ci95, evidence: Evidence::Samples, drift: 1.0, repeats: 1.0, throttled: false, same_clock: true, contradicted: false }
 }
 
 fn verdict(ratio: &Ratio) -> (Verdict, Option<Doubt>) {
@@ -184,6 +184,8 @@ fn drift_throttling_and_clocks_leave_room_for_doubt() {
     assert_eq!(verdict(&Ratio { drift: 1.06, ..slower.clone() }), (Verdict::Unsure, Some(Doubt::Drift)));
     assert_eq!(verdict(&Ratio { drift: 1.06, ..ratio(1.3, Some((1.2, 1.4))) }), (Verdict::Slower, None), "beyond threshold and drift");
     assert_eq!(verdict(&Ratio { drift: 1.06, ..ratio(1.0, Some((0.99, 1.01))) }), (Verdict::Unsure, Some(Doubt::Drift)));
+    assert_eq!(verdict(&Ratio { repeats: 1.06, ..slower.clone() }), (Verdict::Unsure, Some(Doubt::Repeats)));
+    assert_eq!(verdict(&Ratio { repeats: 1.02, ..slower.clone() }), (Verdict::Slower, None));
     assert_eq!(verdict(&Ratio { throttled: true, ..slower.clone() }), (Verdict::Unsure, Some(Doubt::Throttling)));
     assert_eq!(verdict(&Ratio { same_clock: false, ..ratio(9.0, Some((8.9, 9.1))) }), (Verdict::Unsure, Some(Doubt::Clocks)));
 }
