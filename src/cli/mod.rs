@@ -20,6 +20,7 @@ mod problems;
 mod progress;
 mod report;
 mod run;
+mod show;
 mod summary;
 mod table;
 mod tune;
@@ -86,6 +87,8 @@ enum Command {
     Peers(peers::Args),
     /// Compile each kernel and tell what the driver's compiler made of it: registers, spills, occupancy, the hot loop
     Inspect(inspect::Args),
+    /// Show a run's answers in the terminal: tables and small plots
+    Show(show::Args),
     /// Compare runs case by case: ratios with intervals, verdicts, memory, surroundings; rules for continuous integration
     Compare(compare::Args),
     /// Audit figures that people repeat about memory and time: ours beside each, and a verdict
@@ -125,6 +128,7 @@ pub fn main() -> ExitCode {
         Some(Command::Gallery(args)) => gallery::run(&args),
         Some(Command::Peers(args)) => peers::run(&args),
         Some(Command::Inspect(args)) => inspect::run(&args),
+        Some(Command::Show(args)) => show::run(&args),
         Some(Command::Compare(args)) => compare::run(&args),
         Some(Command::Claims(args)) => claims::run(&args),
         Some(Command::Demo(args)) => demo::run(&args),

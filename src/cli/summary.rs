@@ -6,17 +6,26 @@ use crate::record::{Cache, Expense, Measurement, Status};
 use crate::runner::{Event, Observer};
 use crate::suite::Suite;
 use crate::units::{Bytes, Nanoseconds};
+use comfy_table::Table;
 use std::collections::BTreeMap;
 
 /// Per layer the fastest algorithm, its workspace, and what im2col would blow the input up to; then how many cases ended how.
 pub(super) fn text(rows: &[Measurement], suites: &[Suite]) -> String {
-    let many = suites.len() > 1;
-    let header = ["layer", ">input", ">im2col workspace", ">blow-up", "fastest", ">time", ">GFLOP/s", ">workspace", ">over direct"];
     let repeats = |layer: &LayerSummary| {
         let suite = suites.iter().find(|suite| suite.name == layer.suite);
         suite.and_then(|s| s.layers.iter().find(|l| l.name == layer.layer)).map_or(1, |l| l.count)
     };
-    let body = layers(rows).into_iter().map(|layer| summary_row(&layer, repeats(&layer), many));
+    format!("\n{}\n{}", lines(&layers_table(rows, suites.len() > 1, repeats)), counts(rows))
+}
+
+/// A row for each layer, with how often `repeats` says a network has it.
+pub(super) fn layers_table(rows: &[Measurement], many_suites: bool, repeats: impl Fn(&LayerSummary) -> u64) -> Table {
+    let header = ["layer", ">input", ">im2col workspace", ">blow-up", "fastest", ">time", ">GFLOP/s", ">workspace", ">over direct"];
+    table(&header, layers(rows).into_iter().map(|layer| summary_row(&layer, repeats(&layer), many_suites)))
+}
+
+/// How many cases ended how.
+pub(super) fn counts(rows: &[Measurement]) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for row in rows {
         *counts.entry(row.status.name()).or_default() += 1;
@@ -25,7 +34,7 @@ pub(super) fn text(rows: &[Measurement], suites: &[Suite]) -> String {
     let unmeasured = rows.iter().any(|row| row.status == Status::Skipped && row.case.conv.batch() > 0);
     let caution = if unmeasured { "The fastest is of the cases that were measured before the time was spent.\n" } else { "" };
     let cases = if rows.len() == 1 { "case" } else { "cases" };
-    format!("\n{}\n{} {cases}: {counts}\n{caution}", lines(&table(&header, body)), rows.len())
+    format!("{} {cases}: {counts}\n{caution}", rows.len())
 }
 
 fn summary_row(layer: &LayerSummary, repeats: u64, many: bool) -> Vec<String> {

@@ -20,3 +20,11 @@ pub(super) fn table<H: AsRef<str>>(header: &[H], rows: impl IntoIterator<Item = 
 pub(super) fn lines(table: &Table) -> String {
     table.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
 }
+
+/// The same, with cells on several lines where the table would be wider than `most` columns.
+pub(super) fn lines_within(mut table: Table, most: Option<usize>) -> String {
+    let whole = lines(&table);
+    let Some(most) = most.filter(|most| whole.lines().any(|line| line.chars().count() > *most)) else { return whole };
+    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(u16::try_from(most).unwrap_or(u16::MAX));
+    lines(&table)
+}

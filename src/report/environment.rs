@@ -4,7 +4,7 @@ use crate::record::{Environment, Expense};
 use crate::units::{Bytes, Nanoseconds};
 
 /// Name and value, in the order told; what is not known is left out.
-pub(super) fn facts(environment: &Environment) -> Vec<(String, String)> {
+pub fn facts(environment: &Environment) -> Vec<(String, String)> {
     let e = environment;
     let words = |parts: &[Option<&str>]| {
         let words = parts.iter().copied().flatten().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");

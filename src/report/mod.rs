@@ -18,6 +18,7 @@ mod summary;
 mod tests;
 
 pub use charts::NamedChart;
+pub use environment::facts;
 pub use error::ReportError;
 pub use headline::headline;
 
