@@ -50,6 +50,8 @@ pub struct SuiteBudget<'a> {
     pub layers: usize,
     /// Whether a layer counts as often as its network has it; otherwise once, since the files do not tell.
     pub counted: bool,
+    /// Whether it has any of them more than once.
+    pub repeated: bool,
     /// Sum of the layers' times within the limit; `None` where a layer has no verified case that keeps to it.
     pub time: Option<Nanoseconds>,
     /// The most workspace that any of these cases needs: layers run one after the other.
@@ -124,6 +126,7 @@ fn budget<'a>(layers: &[&LayerRows<'a>], counts: Option<&[u64]>, limit: Workspac
         limit,
         layers: layers.len(),
         counted: counts.is_some(),
+        repeated: counts.is_some_and(|counts| counts.iter().any(|count| *count > 1)),
         time: here.map(|(time, _)| Nanoseconds(time)),
         workspace: here.map(|(_, workspace)| workspace),
         slowdown: here.zip(best).map(|((time, _), (best, _))| time / best),

@@ -114,6 +114,9 @@ impl Canvas<'_> {
         let chart = self.chart;
         for line in chart.series.iter().filter(|s| s.kind == Kind::Line) {
             let path: Vec<(i32, i32)> = chart.drawable(line).map(|m| point(self.at(m.x, m.y))).collect();
+            for ends in path.windows(2) {
+                self.taken.extend(along(ends[0], ends[1]));
+            }
             if path.len() > 1 {
                 area.draw(&PathElement::new(path, stroke(line.style.color, 2)))?;
             }
@@ -272,6 +275,13 @@ impl Canvas<'_> {
         }
         Ok(())
     }
+}
+
+/// A line as boxes: labels keep clear of it.
+fn along(from: (i32, i32), to: (i32, i32)) -> impl Iterator<Item = Box> {
+    let ((x, y), (dx, dy)) = ((f64::from(from.0), f64::from(from.1)), (f64::from(to.0 - from.0), f64::from(to.1 - from.1)));
+    let parts = (to.0 - from.0).abs().max((to.1 - from.1).abs()) / 4 + 1;
+    (0..=parts).map(move |i| f64::from(i) / f64::from(parts)).map(move |share| Box::around((x + share * dx, y + share * dy), 2.0))
 }
 
 fn point((x, y): (f64, f64)) -> (i32, i32) {

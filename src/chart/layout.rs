@@ -10,13 +10,11 @@ pub(super) const TEXT: f64 = 12.0;
 /// Height of a line.
 pub(super) const LINE: f64 = 17.0;
 /// Height of a plot whose y axis has no categories.
-const PLOT: f64 = 250.0;
+const PLOT: f64 = 260.0;
 /// Height of a category.
 const ROW: f64 = 24.0;
 /// The most of the width that names of categories take.
 const NAMES: f64 = 0.42;
-/// Share of the x axis left free for labels at the ends of bars.
-const HEADROOM: f64 = 0.18;
 /// Room at the right.
 pub(super) const RIGHT: f64 = 18.0;
 /// Width of a legend entry beside its text.
@@ -83,12 +81,16 @@ impl Layout {
         let names = if categories.is_empty() { numbers().collect() } else { categories.clone() };
         let left = names.iter().map(|name| width(name, TEXT)).fold(20.0, f64::max) + 14.0;
 
-        let bars = chart.series.iter().any(|s| s.kind == Kind::Bars);
-        let labelled = bars && marks().any(|(_, m)| !m.label.is_empty());
+        let room = full - left - RIGHT;
         let mut xs: Vec<f64> = marks().filter(|(kind, _)| *kind != Kind::Bars).map(|(_, m)| m.x).collect();
-        xs.extend(stacked(chart));
-        let headroom = if labelled { HEADROOM } else { 0.03 };
-        let x = fewer_ticks(&chart.x, &xs, headroom, full - left - RIGHT);
+        // Labels stand at the ends of bars.
+        let labels = marks().filter(|(kind, m)| *kind == Kind::Bars && !m.label.is_empty()).map(|(_, m)| width(&m.label, TEXT));
+        let widest = labels.fold(0.0, f64::max).min(room / 3.0);
+        if chart.series.iter().any(|s| s.kind == Kind::Bars) {
+            xs.extend(stacked(chart));
+        }
+        let headroom = if widest > 0.0 { (widest + 14.0) / (room - widest - 14.0) } else { 0.03 };
+        let x = fewer_ticks(&chart.x, &xs, headroom, room);
 
         let rows = if categories.is_empty() { PLOT } else { ROW * categories.len() as f64 };
         let axis_line = if categories.is_empty() { LINE } else { 4.0 };
@@ -104,10 +106,10 @@ impl Layout {
 /// The axis with as many ticks as have room for their texts.
 fn fewer_ticks(axis: &Axis, values: &[f64], headroom: f64, room: f64) -> Map {
     let fits = |map: &Map| {
-        let widest = map.ticks().iter().map(|tick| width(&tick_text(*tick, axis.unit), TEXT)).fold(0.0, f64::max);
-        let mut at: Vec<f64> = map.ticks().iter().map(|tick| map.position(*tick) * room).collect();
-        at.sort_by(f64::total_cmp);
-        at.windows(2).all(|pair| pair[1] - pair[0] >= widest + 6.0)
+        let mut at: Vec<(f64, f64)> =
+            map.ticks().iter().map(|tick| (map.position(*tick) * room, width(&tick_text(*tick, axis.unit), TEXT))).collect();
+        at.sort_by(|a, b| a.0.total_cmp(&b.0));
+        at.windows(2).all(|pair| pair[1].0 - pair[0].0 >= f64::midpoint(pair[0].1, pair[1].1) + 6.0)
     };
     let maps = (1..=9).rev().map(|ticks| Map::new(axis, values, ticks, headroom));
     maps.clone().find(fits).or_else(|| maps.last()).unwrap_or_else(|| Map::new(axis, values, 1, headroom))

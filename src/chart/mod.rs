@@ -22,7 +22,7 @@ pub use error::ChartError;
 pub use style::{Color, Marker, Style};
 
 /// Pixels of a chart's width, before it is scaled: narrow enough for its text to stay readable on a phone.
-pub const WIDTH: u32 = 480;
+pub const WIDTH: u32 = 440;
 
 /// A chart: two axes and what is drawn between them.
 #[derive(Debug, Clone, PartialEq)]

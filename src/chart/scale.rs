@@ -133,8 +133,7 @@ fn log_ticks(low: f64, high: f64, count: usize, unit: Unit) -> Vec<f64> {
             return finer;
         }
     }
-    // Bytes read best at 1, 32 and 1024 or at 1 and 1024.
-    let strides = if base > 2.0 { [1, 2, 3, 4, 6] } else { [1, 2, 5, 10, 20] };
+    let strides = if base > 2.0 { [1, 2, 3, 4, 6] } else { [1, 2, 3, 5, 10] };
     strides.into_iter().map(powers).find(|ticks| ticks.len() <= count).unwrap_or_default()
 }
 

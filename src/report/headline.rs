@@ -9,8 +9,8 @@ use crate::units::Bytes;
 
 /// Characters of a layer's name in a sentence.
 const NAME: usize = 60;
-/// The limits told in words, besides none at all.
-const LIMITS: [WorkspaceLimit; 2] = [WorkspaceLimit::Bytes(Bytes(0)), WorkspaceLimit::Input];
+/// The limits told in words.
+const LIMITS: [WorkspaceLimit; 3] = [WorkspaceLimit::Bytes(Bytes(0)), WorkspaceLimit::Input, WorkspaceLimit::Unlimited];
 
 /// Sentences, the most important first: what im2col cost, what the fastest costs, what a limit on the workspace would cost, and what is missing
 /// from the run. There is always one.
@@ -97,21 +97,23 @@ fn limits(layers: &[LayerRows<'_>]) -> Vec<String> {
     for of_suite in all.chunk_by(|a, b| (a.suite, a.cache) == (b.suite, b.cache)) {
         let first = &of_suite[0];
         let cold = if first.cache == Cache::Cold { " with cold caches" } else { "" };
-        let often = if first.counted { ", each as often as the network has it" } else { "" };
+        let often = if first.counted && first.repeated { ", each as often as the network has it" } else { "" };
         let mut parts = Vec::new();
-        for budget in of_suite {
+        for budget in of_suite.iter().filter(|budget| budget.limit != WorkspaceLimit::Unlimited) {
             let limit = match budget.limit {
                 WorkspaceLimit::Bytes(Bytes(0)) => "without any workspace".to_owned(),
                 WorkspaceLimit::Input => "with no more workspace than a layer's input".to_owned(),
                 other => format!("within {other}"),
             };
             parts.push(match (budget.time, budget.slowdown) {
-                (Some(time), Some(slowdown)) => format!("{limit} they take {} the time, {time}", times(slowdown)),
-                _ => format!("{limit} not all of them were verified and timed"),
+                (Some(time), Some(slowdown)) => format!("{limit} {time}, {} of that", times(slowdown)),
+                _ => format!("{limit} not all of them have a verified case"),
             });
         }
         let what = format!("{} of {}{often}{cold}", count(first.layers, "layer"), shortened(first.suite, NAME));
-        sentences.push(format!("A limit on the workspace of the {what}: {}.", parts.join("; ")));
+        let best = all.iter().find(|b| (b.suite, b.cache, b.limit) == (first.suite, first.cache, WorkspaceLimit::Unlimited));
+        let best = best.and_then(|best| best.time).map_or(String::new(), |time| format!(" take {time} by the fastest of each"));
+        sentences.push(format!("The {what}{best}: {}.", parts.join("; ")));
     }
     sentences
 }

@@ -131,7 +131,7 @@ pub(super) fn of_suites(report: &Report<'_>) -> Vec<Budget> {
         suite: Name::new(suite[0].suite).short,
         cold: suite[0].cache == Cache::Cold,
         layers: suite[0].layers,
-        counted: suite[0].counted,
+        counted: suite[0].repeated,
         limits: suite.iter().map(limit).collect(),
     };
     of_suites.map(of_suite).collect()

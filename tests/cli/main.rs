@@ -3,7 +3,9 @@
 //! Convolutions are tiny and cases few: the whole takes seconds on a software driver.
 
 mod auto;
+mod claims;
 mod compare;
+mod demo;
 mod devices;
 mod exec;
 mod export;
@@ -18,6 +20,7 @@ mod ledger;
 mod models;
 mod peak;
 mod peers;
+mod report;
 mod resume;
 mod run;
 mod tune;

@@ -16,6 +16,16 @@ const MOST: usize = 30;
 const SLOWEST: f64 = 12.0;
 /// The series of cases that are one stage.
 const WHOLE: &str = "all in one kernel";
+/// Stages in the order they run, with the colours they have in every layer. Others come after them.
+const STAGES: [(&str, Color); 7] = [
+    ("filter_transform, once", Color::Purple),
+    ("im2col", Color::Vermilion),
+    ("input_transform", Color::Orange),
+    ("gemm", Color::Blue),
+    ("winograd_fused", Color::Sky),
+    ("output_transform", Color::Green),
+    (WHOLE, Color::Grey),
+];
 
 /// The cases that have stages and are not too slow to be drawn beside the others, the fastest first, and those that are.
 fn shown<'a>(report: &Report<'_>, layer: &LayerRows<'a>) -> (Vec<TimedRow<'a>>, Vec<TimedRow<'a>>) {
@@ -50,7 +60,8 @@ fn draw(report: &Report<'_>, layer: &LayerRows<'_>) -> Option<Chart> {
         for (i, &stage) in stages.iter().enumerate() {
             let name = if stages.len() == 1 { WHOLE.to_owned() } else { series_name(stage) };
             let known = series.iter().position(|known| known.name == name).unwrap_or_else(|| {
-                let style = if stages.len() == 1 { Style::new(Color::Grey, Marker::Square) } else { Style::nth(series.len() % 7) };
+                let color = STAGES.iter().find(|(known, _)| *known == name).map_or(Color::Black, |(_, color)| *color);
+                let style = Style::new(color, Marker::Square);
                 series.push(Series { name, style, kind: Kind::Bars, marks: Vec::new() });
                 series.len() - 1
             });
@@ -59,6 +70,7 @@ fn draw(report: &Report<'_>, layer: &LayerRows<'_>) -> Option<Chart> {
             series[known].marks.push(Mark::new(stage.time_median_ns.unwrap_or_default(), place as f64, hover));
         }
     }
+    series.sort_by_key(|series| STAGES.iter().position(|(known, _)| *known == series.name).unwrap_or(STAGES.len()));
     Some(Chart {
         title: format!("Time per stage: {}", report.title(layer)),
         x: axis("median time", Unit::Time, Scale::Linear),
