@@ -37,7 +37,12 @@ pub(super) struct Layout {
 /// The width of a text, estimated: the font is the reader's.
 pub(super) fn width(text: &str, size: f64) -> f64 {
     // Wider than most fonts are: 0.5 to 0.55 em a character.
-    text.chars().map(|c| if c.is_ascii() { 0.57 } else { 1.0 }).sum::<f64>() * size
+    let em = |c: char| match c {
+        'm' | 'w' | 'M' | 'W' => 0.9,
+        _ if c.is_ascii() => 0.57,
+        _ => 1.0,
+    };
+    text.chars().map(em).sum::<f64>() * size
 }
 
 /// A text on one line without what could change how the rest is read: control characters and marks of direction.
@@ -105,14 +110,22 @@ impl Layout {
 
 /// The axis with as many ticks as have room for their texts.
 fn fewer_ticks(axis: &Axis, values: &[f64], headroom: f64, room: f64) -> Map {
-    let fits = |map: &Map| {
-        let mut at: Vec<(f64, f64)> =
-            map.ticks().iter().map(|tick| (map.position(*tick) * room, width(&tick_text(*tick, axis.unit), TEXT))).collect();
-        at.sort_by(|a, b| a.0.total_cmp(&b.0));
-        at.windows(2).all(|pair| pair[1].0 - pair[0].0 >= f64::midpoint(pair[0].1, pair[1].1) + 6.0)
+    let apart = |map: &Map, pair: &[f64]| {
+        let half = |tick: f64| width(&tick_text(tick, axis.unit), TEXT) / 2.0;
+        (map.position(pair[1]) - map.position(pair[0])) * room >= half(pair[0]) + half(pair[1]) + 6.0
     };
-    let maps = (1..=9).rev().map(|ticks| Map::new(axis, values, ticks, headroom));
-    maps.clone().find(fits).or_else(|| maps.last()).unwrap_or_else(|| Map::new(axis, values, 1, headroom))
+    let mut map = Map::new(axis, values, 1, headroom);
+    for ticks in (1..=9).rev() {
+        map = Map::new(axis, values, ticks, headroom);
+        // Zero keeps its place; the first tick after it may have none.
+        if map.ticks().len() > 2 && map.zero_band().is_some() && !apart(&map, &map.ticks()[..2]) {
+            map.drop_tick(1);
+        }
+        if map.ticks().windows(2).all(|pair| apart(&map, pair)) {
+            break;
+        }
+    }
+    map
 }
 
 /// The end of the last bar of each category.

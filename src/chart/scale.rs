@@ -74,6 +74,10 @@ impl Map {
         matches!(self.kind, MapKind::Log { zero: true, .. }).then_some(ZERO_BAND)
     }
 
+    pub(super) fn drop_tick(&mut self, place: usize) {
+        self.ticks.remove(place);
+    }
+
     pub(super) fn ticks(&self) -> &[f64] {
         &self.ticks
     }
