@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(texts(Unit::Times, Scale::Linear, &[27.0], 4), ["0", "10×", "20×"]);
         assert_eq!(texts(Unit::Bytes, Scale::Linear, &[7e6], 4), ["0", "2 MiB", "4 MiB", "6 MiB"]);
         assert_eq!(texts(Unit::Number("FLOP/B"), Scale::Log, &[0.25], 5).len(), 3);
-        assert_eq!(texts(Unit::Number(""), Scale::Log, &[1e-9, 1.0], 6), ["1e-9", "1e-6", "0.001", "1"]);
+        assert_eq!(texts(Unit::Number(""), Scale::Log, &[1e-9, 1.0], 6), ["1e-8", "1e-6", "1e-4", "0.01", "1"]);
     }
 
     #[test]
