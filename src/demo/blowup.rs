@@ -6,6 +6,9 @@ use crate::units::{Bytes, Nanoseconds};
 
 const UNFOLDED: &str = "im2col:batch";
 const IN_PLACE: &str = "implicit_gemm";
+/// What it is measured with; of the algorithm in place the variant without parts.
+pub(super) const PATTERNS: [&str; 2] = [UNFOLDED, "implicit_gemm:"];
+#[cfg(test)]
 pub(super) const ALGORITHMS: [&str; 2] = [UNFOLDED, IN_PLACE];
 
 const KERNEL: &str = "kernel size";
@@ -122,7 +125,7 @@ fn chart(rows: &[Row]) -> Chart {
     let hover = |row: &Row| row.measurement.computation_bytes.map_or_else(String::new, |bytes| Bytes(bytes).to_string());
     Chart {
         title: "im2col: workspace over input".into(),
-        x: axis("kernel size, channels, resolution or batch, over the least"),
+        x: axis("what is varied, over its least"),
         y: axis("workspace over input"),
         series: lines(rows, "the input", Row::blow_up, hover),
     }
@@ -133,7 +136,7 @@ fn time_chart(rows: &[Row]) -> Chart {
     let hover = |row: &Row| row.measurement.time_median_ns.map_or_else(String::new, |time| Nanoseconds(time).to_string());
     Chart {
         title: format!("{UNFOLDED}: time over that of {IN_PLACE}"),
-        x: axis("kernel size, channels, resolution or batch, over the least"),
+        x: axis("what is varied, over its least"),
         y: axis("time over time without workspace"),
         series: lines(rows, &format!("the time of {IN_PLACE}"), ratio, hover),
     }

@@ -102,9 +102,9 @@ impl Demo {
     /// The patterns of the algorithms it is measured with.
     pub fn patterns(self) -> Vec<String> {
         let patterns: &[&str] = match self {
-            Self::Blowup => &blowup::ALGORITHMS,
+            Self::Blowup => &blowup::PATTERNS,
             Self::Tradeoff => &[],
-            Self::Resolution => &resolution::ALGORITHMS,
+            Self::Resolution => &resolution::PATTERNS,
             Self::Precision => &precision::ALGORITHMS,
         };
         patterns.iter().map(|&pattern| pattern.to_owned()).collect()

@@ -6,6 +6,8 @@ use crate::claims::exponent;
 use crate::units::{Bytes, Nanoseconds};
 
 pub(super) const ALGORITHMS: [&str; 3] = ["implicit_gemm", "im2col:batch", "winograd_f4:batch"];
+/// The same, of the algorithm in place the variant without parts.
+pub(super) const PATTERNS: [&str; 3] = ["implicit_gemm:", "im2col:batch", "winograd_f4:batch"];
 
 pub(super) fn points() -> Result<Vec<Point>, DemoError> {
     [14, 28, 56, 112].into_iter().map(|h| Point::new("resolution", h, &format!("n1c32h{h}w{h}_k32r3s3_p1"))).collect()
@@ -66,8 +68,8 @@ fn time(rows: &[Row]) -> String {
     let (slow, fast) = (told.iter().filter(|(_, e)| *e < 1.9).count(), told.iter().filter(|(_, e)| *e > 2.1).count());
     let verdict = match (slow, fast) {
         (0, 0) => "as fast as the area",
-        (_, 0) if slow == told.len() => "slower than the area: small inputs do not use the device well",
-        (0, _) if fast == told.len() => "faster than the area: large inputs cost more a point",
+        (_, 0) if slow == told.len() => "slower than the area",
+        (0, _) if fast == told.len() => "faster than the area",
         _ => "not with the area alone",
     };
     format!("Time grows with the size to the power of {}: {verdict}.", parts.join(", "))
