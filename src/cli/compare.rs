@@ -4,6 +4,7 @@ mod export;
 pub(super) mod markdown;
 mod text;
 
+use super::table::clean;
 use super::{Outcome, note, print};
 use crate::analysis::compare::{
     Case, Comparison, Difference, Doubt, Gate, Lone, Mean, Missing, Peak, Threshold, Verdict, compare, differences, geometric_mean, peaks,
@@ -142,7 +143,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
         Format::Json => export::json(&report)?,
     })?;
     for failure in &report.failures {
-        note(format!("convledger: --fail-on {}", one_line(failure)));
+        note(format!("convledger: --fail-on {}", clean(failure)));
     }
     Ok(if report.failures.is_empty() { Outcome::Good } else { Outcome::FellShort })
 }
@@ -152,9 +153,9 @@ fn same_run(baseline: &Named, folder: &Path, held: &Held<'_>, path: &Path) {
     let run_id = &held.run.environment.run_id;
     let folders = [folder, path].map(|path| fs::canonicalize(path).ok());
     if folders[0] == folders[1] {
-        note(format!("note: {} is the baseline's own folder: every measurement is compared with itself", one_line(held.path)));
+        note(format!("note: {} is the baseline's own folder: every measurement is compared with itself", clean(held.path)));
     } else if *run_id == baseline.run.environment.run_id {
-        note(format!("note: {} is a copy of the baseline's run {}", one_line(held.path), one_line(run_id)));
+        note(format!("note: {} is a copy of the baseline's run {}", clean(held.path), clean(run_id)));
     }
 }
 
@@ -192,7 +193,7 @@ fn holdings(run: &Run) -> String {
     suites.dedup();
     match run.measurements.len() {
         0 => "no case".into(),
-        n => format!("{} of {}", plural(n, "case"), one_line(&suites.join(", "))),
+        n => format!("{} of {}", plural(n, "case"), clean(&suites.join(", "))),
     }
 }
 
@@ -242,7 +243,7 @@ fn remarks(case: &Case, threshold: Threshold) -> String {
     }
     let (was, is) = (&case.key.baseline, &case.key.other);
     if (&was.suite, &was.layer) != (&is.suite, &is.layer) {
-        remarks.push(format!("there {}/{}", one_line(&is.suite), one_line(&is.layer)));
+        remarks.push(format!("there {}/{}", clean(&is.suite), clean(&is.layer)));
     }
     remarks.join("; ")
 }
@@ -262,7 +263,7 @@ fn many_suites(run: &Run) -> bool {
 fn described(run: &Run) -> String {
     let environment = &run.environment;
     let (version, device) = (&environment.version, &environment.device.name);
-    format!("convledger {} on {}, {}", one_line(version), one_line(device), environment.started.strftime("%Y-%m-%d %H:%M UTC"))
+    format!("convledger {} on {}, {}", clean(version), clean(device), environment.started.strftime("%Y-%m-%d %H:%M UTC"))
 }
 
 fn interval((low, high): (f64, f64)) -> String {
@@ -283,13 +284,6 @@ fn plural(count: usize, one: &str) -> String {
 
 /// A text on one line that is not longer than `most` characters.
 fn cut(text: &str, most: usize) -> String {
-    let line = one_line(text);
+    let line = clean(text);
     if line.chars().count() <= most { line } else { line.chars().take(most - 1).chain(['…']).collect() }
-}
-
-/// A text that does nothing to a terminal: control characters, and those that turn the direction of writing, become spaces.
-fn one_line(text: &str) -> String {
-    let turns =
-        |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}');
-    text.chars().map(|c| if c.is_control() || turns(c) { ' ' } else { c }).collect()
 }

@@ -5,17 +5,22 @@ mod plot;
 mod whole;
 
 use super::summary::{counts, layers_table};
-use super::table::{lines, lines_within};
+use super::table::{clean, lines, lines_within};
 use super::{Outcome, print};
 use crate::analysis::{LayerRows, by_layer};
 use crate::record::{Cache, CaseKey, Run};
 use crate::report::headline;
 use anyhow::{Context, bail};
 use globset::{Glob, GlobMatcher};
+use std::io;
 use std::path::PathBuf;
 
 /// Columns where nobody says how many there are.
 const WIDTH: usize = 80;
+/// On a narrower screen lines are broken by the terminal.
+const LEAST: usize = 40;
+/// Plots are no wider.
+const MOST: usize = 200;
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -61,6 +66,8 @@ struct Shown<'a> {
     many_suites: bool,
     /// Whether layers were asked for by name: then nothing of them is left out.
     chosen: bool,
+    /// Whether sections were asked for by name.
+    asked: bool,
     /// Columns of plots.
     width: usize,
     /// Columns that tables must keep to, where there is a screen.
@@ -74,9 +81,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     }
     let layers = by_layer(&run.measurements);
     let many_suites = layers.iter().any(|layer| layer.suite() != layers[0].suite());
-    let screen = screen();
-    let width = screen.unwrap_or(WIDTH).clamp(40, 200);
-    let shown = Shown { run: &run, layers, many_suites, chosen: !args.layer.is_empty(), width, screen };
+    let screen = screen().map(|columns| columns.max(LEAST));
+    let width = screen.unwrap_or(WIDTH).min(MOST);
+    let shown = Shown { run: &run, layers, many_suites, chosen: !args.layer.is_empty(), asked: !args.section.is_empty(), width, screen };
     let sections =
         <Section as clap::ValueEnum>::value_variants().iter().filter(|section| args.section.is_empty() || args.section.contains(section));
     let texts: Vec<String> = sections.map(|section| shown.section(*section)).filter(|text| !text.is_empty()).collect();
@@ -87,7 +94,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
 /// `COLUMNS`, or what the terminal says; nothing for a pipe.
 fn screen() -> Option<usize> {
     let named = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|&columns: &usize| columns > 0);
-    named.or_else(|| terminal_size::terminal_size().map(|(width, _)| width.0.into()))
+    named.or_else(|| terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| width.0.into()))
 }
 
 /// Leaves the layers that match.
@@ -126,7 +133,7 @@ impl Shown<'_> {
     }
 
     fn headline(&self) -> String {
-        headline(self.run).iter().map(|sentence| wrapped(&clean(sentence), "", "  ", self.width)).collect()
+        headline(self.run).iter().map(|sentence| wrapped(&clean(sentence), "- ", "  ", self.width)).collect()
     }
 
     fn fastest(&self) -> String {
@@ -140,11 +147,11 @@ impl Shown<'_> {
 
     /// A part for each layer that has one, under one heading.
     fn each_layer(&self, title: &str, part: impl Fn(&Self, &LayerRows<'_>) -> Option<String>) -> String {
-        let parts: Vec<String> = self
-            .layers
-            .iter()
-            .filter_map(|layer| Some(format!("{} ({})\n{}", self.name(layer), layer.conv(), part(self, layer)?)))
-            .collect();
+        let titled = |layer: &LayerRows<'_>| {
+            let name = wrapped(&format!("{} ({})", self.name(layer), layer.conv()), "", "", self.width);
+            Some(format!("{name}{}", part(self, layer)?))
+        };
+        let parts: Vec<String> = self.layers.iter().filter_map(titled).collect();
         if parts.is_empty() { String::new() } else { heading(title) + &parts.join("\n") }
     }
 
@@ -168,29 +175,27 @@ fn heading(title: &str) -> String {
     format!("{title}\n{}\n", "─".repeat(title.chars().count()))
 }
 
-/// A text on lines of at most `width` characters, the first begun with `first`, the others with `rest`.
+/// A text on lines of at most `width` characters, the first begun with `first`, the others with `rest`. Words that are longer are cut.
 fn wrapped(text: &str, first: &str, rest: &str, width: usize) -> String {
     let mut out = first.to_owned();
-    let mut column = first.chars().count();
+    let (mut column, indent) = (first.chars().count(), rest.chars().count());
+    let most = width.saturating_sub(indent).max(1);
     let mut begun = false;
     for word in text.split_whitespace() {
-        let length = word.chars().count();
-        if begun && column + 1 + length > width {
-            out = format!("{out}\n{rest}");
-            column = rest.chars().count();
-        } else if begun {
-            out.push(' ');
-            column += 1;
+        let letters: Vec<char> = word.chars().collect();
+        for (at, piece) in letters.chunks(most).enumerate() {
+            let gap = usize::from(begun && at == 0);
+            if begun && column + gap + piece.len() > width {
+                out = format!("{out}\n{rest}");
+                column = indent;
+            } else if gap == 1 {
+                out.push(' ');
+                column += 1;
+            }
+            out.extend(piece);
+            column += piece.len();
+            begun = true;
         }
-        out += word;
-        column += length;
-        begun = true;
     }
     out + "\n"
-}
-
-/// A text that does nothing to a terminal.
-fn clean(text: &str) -> String {
-    let turns = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    text.chars().map(|c| if c.is_control() || turns(c) { ' ' } else { c }).collect()
 }

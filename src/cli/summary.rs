@@ -1,6 +1,6 @@
 //! The table at the end of a run.
 
-use super::table::{lines, table};
+use super::table::{clean, lines, table};
 use crate::analysis::{LayerSummary, layers};
 use crate::record::{Cache, Expense, Measurement, Status};
 use crate::runner::{Event, Observer};
@@ -66,7 +66,7 @@ fn summary_row(layer: &LayerSummary, repeats: u64, many: bool) -> Vec<String> {
 /// A name that does not push the numbers off the screen, on one line.
 pub(super) fn shortened(name: &str) -> String {
     const MOST: usize = 48;
-    let clean: String = name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let clean = clean(name);
     if clean.chars().count() <= MOST { clean } else { clean.chars().take(MOST - 1).chain(['…']).collect() }
 }
 

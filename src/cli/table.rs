@@ -28,3 +28,9 @@ pub(super) fn lines_within(mut table: Table, most: Option<usize>) -> String {
     table.set_content_arrangement(ContentArrangement::Dynamic).set_width(u16::try_from(most).unwrap_or(u16::MAX));
     lines(&table)
 }
+
+/// A text that does nothing to a terminal: control characters, and those that turn the direction of writing, become spaces.
+pub(super) fn clean(text: &str) -> String {
+    let turns = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    text.chars().map(|c| if c.is_control() || turns(c) { ' ' } else { c }).collect()
+}

@@ -23,6 +23,7 @@ mod peers;
 mod report;
 mod resume;
 mod run;
+mod show;
 mod tune;
 
 use assert_cmd::Command;

@@ -1,9 +1,9 @@
 //! The comparison for people at a terminal.
 
-use super::{Held, Report, caution, cut, described, interval, layer_name, many_suites, one_line, plural, remarks, why};
+use super::{Held, Report, caution, cut, described, interval, layer_name, many_suites, plural, remarks, why};
 use crate::analysis::compare::{Case, Lone, Memory, Verdict};
 use crate::cli::summary::shortened;
-use crate::cli::table::{lines, table};
+use crate::cli::table::{clean, lines, table};
 use crate::units::{Bytes, Grouped, Nanoseconds};
 use std::fmt::Write;
 
@@ -14,7 +14,7 @@ const VALUE: usize = 72;
 const MEMORY_ROWS: usize = 20;
 
 pub(super) fn text(report: &Report<'_>) -> String {
-    let mut text = format!("baseline: {} ({})\n", one_line(&report.baseline.path), described(&report.baseline.run));
+    let mut text = format!("baseline: {} ({})\n", clean(&report.baseline.path), described(&report.baseline.run));
     for held in &report.held {
         let _ = write!(text, "\n{}", section(report, held));
     }
@@ -23,7 +23,7 @@ pub(super) fn text(report: &Report<'_>) -> String {
 
 fn section(report: &Report<'_>, held: &Held<'_>) -> String {
     let many = many_suites(&report.baseline.run);
-    let mut text = format!("compared: {} ({})\n\n", one_line(held.path), described(held.run));
+    let mut text = format!("compared: {} ({})\n\n", clean(held.path), described(held.run));
     text += &surroundings(held);
     text += &caution(held, &report.baseline.run, report.threshold).map_or(String::new(), |line| line + "\n\n");
     text += &times(report, held, many);
@@ -41,7 +41,7 @@ fn section(report: &Report<'_>, held: &Held<'_>) -> String {
 
 fn surroundings(held: &Held<'_>) -> String {
     let dash = |value: &Option<String>| value.as_deref().map_or_else(|| "-".to_owned(), |text| cut(text, VALUE));
-    let differ = held.differences.iter().map(|d| vec![one_line(&d.what), dash(&d.values.baseline), dash(&d.values.other)]);
+    let differ = held.differences.iter().map(|d| vec![clean(&d.what), dash(&d.values.baseline), dash(&d.values.other)]);
     let peaks = held.peaks.iter().map(|peak| {
         let value = |x: f64| format!("{x:.2} {}", peak.unit);
         vec![peak.what.to_owned(), value(peak.values.baseline), format!("{} ({:.3} of it)", value(peak.values.other), peak.ratio())]
@@ -81,7 +81,7 @@ fn row(report: &Report<'_>, case: &Case, verdict: Verdict, many: bool) -> Vec<St
 }
 
 fn name(case: &Case, many: bool) -> String {
-    shortened(&one_line(&layer_name(&case.key.baseline, many)))
+    shortened(&clean(&layer_name(&case.key.baseline, many)))
 }
 
 /// A difference of bytes with its sign.
@@ -121,7 +121,7 @@ fn memory(report: &Report<'_>, held: &Held<'_>, many: bool) -> String {
 fn statuses(held: &Held<'_>, many: bool) -> String {
     let row = |case: &Case| {
         let (was, is) = (case.status.baseline.name().to_owned(), case.status.other.name().to_owned());
-        vec![name(case, many), case.algorithm(), was, is, shortened(&one_line(&case.reason.other))]
+        vec![name(case, many), case.algorithm(), was, is, shortened(&clean(&case.reason.other))]
     };
     let rows: Vec<_> = held.status_changes().map(row).collect();
     if rows.is_empty() { String::new() } else { lines(&table(&["status of", "", "baseline", "compared", "reason"], rows)) + "\n" }
@@ -129,7 +129,7 @@ fn statuses(held: &Held<'_>, many: bool) -> String {
 
 fn lone(title: &str, found: &[Lone], many: bool) -> String {
     let row = |lone: &Lone| {
-        let layer = shortened(&one_line(&layer_name(&lone.key, many)));
+        let layer = shortened(&clean(&layer_name(&lone.key, many)));
         vec![layer, lone.key.variant.qualify(&lone.key.algorithm), lone.status.name().to_owned(), why(lone).to_owned()]
     };
     if found.is_empty() {

@@ -1,15 +1,19 @@
 //! What is shown of each layer: time against workspace, ledgers, stages.
 
+use super::Shown;
 use super::plot::{Point, bar, scatter};
-use super::{Shown, clean};
 use crate::analysis::pareto::trade_offs;
 use crate::analysis::{LayerRows, TimedRow, ledger_totals};
+use crate::cli::table::clean;
 use crate::record::StepRow;
 use crate::units::{Bytes, Nanoseconds};
-use std::fmt::Write;
 
-/// Columns of a bar.
-const BAR: usize = 32;
+/// Columns of a bar, where the screen has them.
+const BAR: usize = 40;
+/// The least.
+const LEAST: usize = 10;
+/// Columns of a number of bytes with the gap before it.
+const NUMBER: usize = 10;
 /// Algorithms whose stages are shown where no layer was asked for.
 const FEW: usize = 3;
 /// What the ledgers' parts of a bar are made of: parameter, activation, computation, runtime.
@@ -81,15 +85,17 @@ impl Shown<'_> {
         };
         let sum = |bytes: [u64; 4]| bytes.iter().fold(0_u64, |sum, &b| sum.saturating_add(b));
         let most = cases.iter().map(|case| sum(bytes(case))).max().unwrap_or_default() as f64;
+        let name = cases.iter().map(|case| case.name().chars().count()).max().unwrap_or_default();
+        let width = self.width.saturating_sub(name + 4 * NUMBER + 4).clamp(LEAST, BAR);
         let rows = cases.iter().map(|case| {
             let parts = bytes(case);
             let drawn: Vec<(f64, char)> = parts.iter().zip(LETTERS).map(|(&b, letter)| (b as f64, letter)).collect();
-            let mut cells = vec![clean(&case.name()), bar(&drawn, most, BAR)];
+            let mut cells = vec![clean(&case.name()), bar(&drawn, most, width)];
             cells.extend(parts.iter().map(|&b| format!("{:#}", Bytes(b))));
             cells
         });
-        let header = ["algorithm", "", ">parameter #", ">activation =", ">computation *", ">runtime ."];
-        Some(self.table(&header, rows))
+        let legend = super::wrapped("# parameter, = activation, * computation, . runtime; as allocated", "  ", "  ", self.width);
+        Some(self.table(&["algorithm", "", ">#", ">=", ">*", ">."], rows) + &legend)
     }
 
     /// The stages of the fastest case of each algorithm; of the first few where no layer was asked for.
@@ -106,15 +112,17 @@ impl Shown<'_> {
                 let share = step.time_share.map_or_else(|| "once".to_owned(), |share| format!("{:.1} %", 100.0 * share));
                 let time = step.time_median_ns.map_or_else(String::new, |ns| Nanoseconds(ns).to_string());
                 let limit = step.limit.and_then(|limit| serde_json::to_value(limit).ok()?.as_str().map(str::to_owned)).unwrap_or_default();
-                rows.push(vec![name, clean(&step.stage), time, share, bar(&[(step.time_share.unwrap_or(0.0), '█')], 1.0, BAR / 2), limit]);
+                rows.push(vec![name, clean(&step.stage), time, share, bar(&[(step.time_share.unwrap_or(0.0), '█')], 1.0, LEAST), limit]);
             }
         }
         if rows.is_empty() {
             return None;
         }
         let mut text = self.table(&["algorithm", "stage", ">time", ">share", "", "bound by"], rows);
-        if best.len() > shown {
-            let _ = writeln!(text, "  {} slower algorithms with --layer", best.len() - shown);
+        match best.len().saturating_sub(shown) {
+            0 => {}
+            1 => text += "  1 slower algorithm with --layer\n",
+            more => text += &format!("  {more} slower algorithms with --layer\n"),
         }
         Some(text)
     }

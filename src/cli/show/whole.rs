@@ -1,10 +1,11 @@
 //! What is shown of the whole run: limits, accuracy, what failed, surroundings.
 
-use super::{Shown, clean, heading, wrapped};
+use super::{Shown, heading, wrapped};
 use crate::analysis::LayerRows;
 use crate::analysis::budget::{LIMITS, WorkspaceLimit, budgets, within};
 use crate::cli::summary::shortened;
-use crate::record::{Cache, Measurement};
+use crate::cli::table::clean;
+use crate::record::{Cache, Measurement, Status};
 use crate::report::facts;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -36,11 +37,8 @@ impl Shown<'_> {
             let time = |time: Option<crate::units::Nanoseconds>| time.map_or_else(|| "-".to_owned(), |time| time.to_string());
             rows.push([String::new()].into_iter().chain(suite.iter().map(|budget| time(budget.time))).collect());
         }
-        format!(
-            "{}Time of the fastest case whose workspace keeps to a limit, over that of the fastest of all.\n\n{}",
-            heading("Limits on the workspace"),
-            self.table(&header, rows)
-        )
+        let what = "Time of the fastest case whose workspace keeps to a limit, over that of the fastest of all.";
+        format!("{}{}\n{}", heading("Limits on the workspace"), wrapped(what, "", "", self.width), self.table(&header, rows))
     }
 
     /// The results that came nearest to the tolerance, or past it.
@@ -54,7 +52,15 @@ impl Shown<'_> {
         }
         checked.sort_by(|a, b| b.1.total_cmp(&a.1));
         let count = checked.len();
-        let rows = checked.into_iter().take(WORST).map(|(row, share)| {
+        // Variants of an algorithm round alike.
+        let mut worst: Vec<(&Measurement, f64)> = Vec::new();
+        for (row, share) in checked {
+            let same = |(known, _): &(&Measurement, f64)| (known.case.conv, &known.case.algorithm) == (row.case.conv, &row.case.algorithm);
+            if worst.len() < WORST && !worst.iter().any(same) {
+                worst.push((row, share));
+            }
+        }
+        let rows = worst.into_iter().map(|(row, share)| {
             let number = |x: Option<f64>| x.map_or_else(|| "-".to_owned(), |x| format!("{x:.2e}"));
             let case = &row.case;
             vec![
@@ -68,12 +74,9 @@ impl Shown<'_> {
             ]
         });
         let header = ["layer", "algorithm", ">relative L2 error", ">allowed", ">share", ">largest error", "status"];
-        let which = if count > WORST {
-            format!("The {WORST} of {count} results furthest from the f64 reference.")
-        } else {
-            "Against the f64 reference.".into()
-        };
-        format!("{}{which}\n\n{}", heading("Accuracy"), self.table(&header, rows))
+        let which = format!("Of {count} results those furthest from the f64 reference, the worst variant of each algorithm and layer.");
+        let which = wrapped(&which, "", "", self.width);
+        format!("{}{which}\n{}", heading("Accuracy"), self.table(&header, rows))
     }
 
     /// Every failure with its reason; what did not run, by reason.
@@ -85,15 +88,24 @@ impl Shown<'_> {
             text += &heading("Failed");
             text += &self.table(&["layer", "algorithm", "status", "reason"], failed);
         }
-        let mut others: BTreeMap<(&str, String, String), usize> = BTreeMap::new();
-        for row in self.run.measurements.iter().filter(|row| row.status != crate::record::Status::Ok && !row.status.is_failure()) {
-            let key = (row.status.name(), clean(&row.case.variant.qualify(&row.case.algorithm)), clean(&row.reason));
-            *others.entry(key).or_default() += 1;
+        // By status and algorithm, each with its reasons.
+        let mut others: BTreeMap<(&str, String), Vec<String>> = BTreeMap::new();
+        for row in self.run.measurements.iter().filter(|row| row.status != Status::Ok && !row.status.is_failure()) {
+            let key = (row.status.name(), clean(&row.case.variant.qualify(&row.case.algorithm)));
+            others.entry(key).or_default().push(clean(&row.reason));
         }
         if !others.is_empty() {
             let gap = if text.is_empty() { "" } else { "\n" };
-            let row = |((status, algorithm, reason), count): ((&str, String, String), usize)| {
-                vec![status.to_owned(), algorithm, count.to_string(), reason]
+            let row = |((status, algorithm), reasons): ((&str, String), Vec<String>)| {
+                let mut told: Vec<&str> = Vec::new();
+                for reason in &reasons {
+                    if !told.contains(&reason.as_str()) {
+                        told.push(reason);
+                    }
+                }
+                let more = if told.len() > 1 && !self.chosen { format!("; {} more with --layer", told.len() - 1) } else { String::new() };
+                let text = if self.chosen { told.join("; ") } else { format!("{}{more}", told[0]) };
+                vec![status.to_owned(), algorithm, reasons.len().to_string(), text]
             };
             let _ = write!(text, "{gap}{}", heading("Not run"));
             text += &self.table(&["status", "algorithm", ">cases", "reason"], others.into_iter().map(row));
@@ -108,7 +120,11 @@ impl Shown<'_> {
     }
 
     pub(super) fn environment(&self) -> String {
-        let facts = facts(&self.run.environment);
+        let mut facts = facts(&self.run.environment);
+        if !self.asked {
+            // As many as there are, and of little use to people.
+            facts.retain(|(name, _)| name != "features");
+        }
         let longest = facts.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).min(28);
         let line = |(name, value): &(String, String)| {
             let (name, rest) = (format!("{:<longest$}  ", clean(name)), " ".repeat(longest + 2));

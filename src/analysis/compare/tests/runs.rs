@@ -43,6 +43,8 @@ fn a_run_is_the_same_as_itself_everywhere() {
     assert_eq!(differences(&run, &run), []);
     let mean = geometric_mean(&comparison.cases).expect("cases");
     assert_eq!((mean.value, mean.ci95), (1.0, Some((1.0, 1.0))));
+    // A copy whose samples were not kept is still the same run.
+    assert_eq!(counts(&compare(&run, &Run { samples: Vec::new(), ..run.clone() })), [0, 0, 0, timed]);
     for rule in RULES {
         assert_eq!(failure(rule, &comparison), None, "{rule}");
     }
