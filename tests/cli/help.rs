@@ -31,6 +31,7 @@ fn help_of_the_program() {
       peers       Set runs beside the times of other programs on the same layers
       inspect     Compile each kernel and tell what the driver's compiler made of it: registers, spills,
                   occupancy, the hot loop
+      show        Show a run's answers in the terminal: tables and small plots
       compare     Compare runs case by case: ratios with intervals, verdicts, memory, surroundings;
                   rules for continuous integration
       claims      Audit figures that people repeat about memory and time: ours beside each, and a
@@ -120,6 +121,11 @@ fn help_of_each_command() {
         ("algorithms", &["workspace formulas"]),
         ("ledger", &["needs no GPU", "--format <FORMAT>", "The columns of measurements.csv", "resnet50"]),
         ("auto", &["--costs <FILE.toml>", "--fit", "--workspace-limit <BYTES>"]),
+        (
+            "compare",
+            &["95 % interval", "does not cover", "SLOWER", "--threshold <PERCENT>", "[default: 5%]", "--fail-on <RULES>", "--repeat <DIR>", "markdown"],
+        ),
+        ("show", &["tables and small plots", "--layer <GLOB>", "--section <PARTS>", "pareto"]),
         ("peers", &["--against <FILE.csv>", "--of <PASS>", "[default: best]", "--peak"]),
         ("inspect", &["registers", "--null <FAMILY>", "--isa <DIR>", "--checks <CHECKS>", "--device", "--format <FORMAT>", "Every column"]),
         (
