@@ -39,8 +39,10 @@
       for (const hit of hits) hit.setAttribute("tabindex", hit === next ? "0" : "-1");
       next.focus();
     };
-    chart.addEventListener("pointerover", (event) => { const hit = event.target.closest(".hit"); if (hit) show(hit); else hide(); });
-    chart.addEventListener("pointerleave", hide);
+    // Where the pointer tells nothing, the mark with the focus does.
+    const rest = () => { if (hits.includes(document.activeElement)) show(document.activeElement); else hide(); };
+    chart.addEventListener("pointerover", (event) => { const hit = event.target.closest(".hit"); if (hit) show(hit); else rest(); });
+    chart.addEventListener("pointerleave", rest);
     chart.addEventListener("focusin", (event) => { if (event.target.matches(".hit")) show(event.target); });
     chart.addEventListener("focusout", hide);
     chart.addEventListener("keydown", (event) => {
@@ -53,7 +55,7 @@
       go(to);
     });
   }
-  addEventListener("scroll", () => { if (!document.activeElement.matches(".hit")) hide(); }, { passive: true });
+  addEventListener("scroll", () => { if (tip.hidden) return; if (document.activeElement.matches(".hit")) show(document.activeElement); else hide(); }, { passive: true });
 
   // A link to a layer opens it.
   const open = () => { const layer = location.hash && one(location.hash.slice(1)); if (layer && layer.matches("details")) { layer.open = true; layer.scrollIntoView(); } };
