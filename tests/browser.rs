@@ -8,6 +8,8 @@ mod report_run;
 #[path = "common/webdriver.rs"]
 mod webdriver;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use convledger::record::{Measurement, Run, Status};
 use convledger::report;
 use convledger::units::{Bytes, Grouped};
@@ -252,7 +254,7 @@ fn screenshots() {
         system_scheme(&browser, scheme);
         browser.open(&format!("file://{}", page.0.display()));
         browser.script(&format!("document.querySelector('{at}').scrollIntoView({{ block: 'start', behavior: 'instant' }})"));
-        let picture = decoded(&browser.screenshot());
+        let picture = STANDARD.decode(browser.screenshot()).expect("base 64");
         std::fs::write(Path::new(&folder).join(name), picture).expect("written");
     };
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -260,24 +262,4 @@ fn screenshots() {
     shot("report-dark.png", [1160, 960], "dark", "#layers", 1.0);
     shot("report-phone.png", [360, 740], "light", "#layers", 1.5);
     drop(one);
-}
-
-/// The bytes of a text in base 64.
-fn decoded(text: &str) -> Vec<u8> {
-    let digit = |c: u8| match c {
-        b'A'..=b'Z' => c - b'A',
-        b'a'..=b'z' => c - b'a' + 26,
-        b'0'..=b'9' => c - b'0' + 52,
-        b'+' => 62,
-        _ => 63,
-    };
-    let (mut bytes, mut bits, mut count) = (Vec::new(), 0_u32, 0);
-    for c in text.bytes().filter(|c| *c != b'=') {
-        (bits, count) = (bits << 6 | u32::from(digit(c)), count + 6);
-        if count >= 8 {
-            count -= 8;
-            bytes.push((bits >> count) as u8);
-        }
-    }
-    bytes
 }
