@@ -1,6 +1,7 @@
 //! The expressions that our figures are computed by: minijinja's, without its own functions and filters, with those of [`FUNCTIONS`].
 //!
-//! An expression has no loops and a ration of fuel, so it ends. Its value is a number, or names with numbers (`{'a': 1, 'b': 2}`), of
+//! An expression has no loops and a ration of fuel, so it ends. As minijinja computes what is constant when it compiles, where no fuel is
+//! counted, numbers are handed to it as variables. Its value is a number, or names with numbers (`{'a': 1, 'b': 2}`), of
 //! which the one that fits best is taken.
 
 use super::measured::{Measurements, Stop};
@@ -104,16 +105,102 @@ impl Evaluator {
         if text.chars().count() > LONGEST {
             return Err(plain(format!("the expression has more than {LONGEST} characters")));
         }
-        let compiled = self.0.compile_expression(text).map_err(|error| Fault::of(&error))?;
-        match compiled.eval(Value::from_pairs(names.clone())) {
+        let lifted = self.lift(text)?;
+        let fault = |error: &Error| {
+            let Fault { problem, range } = Fault::of(error);
+            Fault { problem, range: range.map(|range| lifted.place(range.start)..lifted.place(range.end)) }
+        };
+        let compiled = self.0.compile_expression(&lifted.text).map_err(|error| fault(&error))?;
+        let mut names = names.clone();
+        names.extend(lifted.numbers.iter().cloned());
+        match compiled.eval(Value::from_pairs(names)) {
             Ok(value) => figures(&value).map(Answer::Figures).map_err(plain),
             Err(error) => match error.source().and_then(|source| source.downcast_ref::<Stop>()) {
                 Some(Stop::NotHere(why)) => Ok(Answer::NotTestable(why.clone())),
                 Some(Stop::NotMeasured(why)) => Ok(Answer::NotMeasured(why.clone())),
-                Some(Stop::Wrong(_)) | None => Err(Fault::of(&error)),
+                Some(Stop::Wrong(_)) | None => Err(fault(&error)),
             },
         }
     }
+
+    /// Takes the numbers out of an expression.
+    fn lift(&self, text: &str) -> Result<Lifted, Fault> {
+        let mut lifted = Lifted { text: String::with_capacity(text.len()), numbers: Vec::new(), moved: Vec::new() };
+        let mut rest = text;
+        while let Some(first) = rest.chars().next() {
+            let at = text.len() - rest.len();
+            let word = |c: char| c.is_alphanumeric() || c == '_';
+            let length = match first {
+                '\'' | '"' => quoted(rest),
+                '0'..='9' => number_length(rest),
+                c if word(c) => rest.find(|c| !word(c)).unwrap_or(rest.len()),
+                c => c.len_utf8(),
+            };
+            let (token, after) = rest.split_at(length);
+            rest = after;
+            if !first.is_ascii_digit() {
+                lifted.text += token;
+                continue;
+            }
+            let whole = || Some(at..at + length);
+            let value = self.0.compile_expression(token).and_then(|number| number.eval(()));
+            let value = value.map_err(|error| Fault { range: whole(), ..Fault::of(&error) })?;
+            let name = format!("__{}", lifted.numbers.len());
+            lifted.text += &name;
+            lifted.moved.push((lifted.text.len(), at + length));
+            lifted.numbers.push((name, value));
+        }
+        Ok(lifted)
+    }
+}
+
+/// An expression with names in the place of its numbers.
+struct Lifted {
+    text: String,
+    numbers: Vec<(String, Value)>,
+    /// Where each name ends, and where its number ended.
+    moved: Vec<(usize, usize)>,
+}
+
+impl Lifted {
+    /// The place in the expression as it was of one in `text`; of one in a name, near its number.
+    fn place(&self, at: usize) -> usize {
+        let before = self.moved.iter().rev().find(|(end, _)| *end <= at);
+        before.map_or(at, |(end, was)| was + (at - end))
+    }
+}
+
+/// Bytes of the quoted text that `text` begins with; all where it does not end.
+fn quoted(text: &str) -> usize {
+    let mut characters = text.char_indices();
+    let quote = characters.next().map(|(_, c)| c);
+    while let Some((at, c)) = characters.next() {
+        match c {
+            '\\' => drop(characters.next()),
+            c if Some(c) == quote => return at + c.len_utf8(),
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+/// Bytes of the number that `text` begins with, such as `1_000`, `0.5`, `1e-3`, `0x10`.
+fn number_length(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let mut end = 0;
+    while let Some(&byte) = bytes.get(end) {
+        let follows = bytes.get(end + 1).is_some_and(u8::is_ascii_digit);
+        let signed = matches!(byte, b'+' | b'-')
+            && matches!(bytes.get(end.wrapping_sub(1)), Some(b'e' | b'E'))
+            && follows
+            && !text.starts_with("0x");
+        if byte.is_ascii_alphanumeric() || byte == b'_' || (byte == b'.' && follows) || signed {
+            end += 1;
+        } else {
+            break;
+        }
+    }
+    end
 }
 
 fn figures(value: &Value) -> Result<Vec<(String, f64)>, String> {
@@ -191,6 +278,16 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::float_cmp, reason = "all are whole numbers or halves and exact")]
+    fn numbers_are_what_they_were() {
+        assert_eq!(value("1_000 + 0x10 - 2.5e1 * 4e-1 + 5 // 2 - 2**3"), 1000.0 + 16.0 - 10.0 + 2.0 - 8.0);
+        assert_eq!(value("{'a1': 7, \"2\": 1}['a1'] + [1, 2, 3][2] - -1"), 11.0);
+        let fault = evaluate("10 + 20 + nonsense(30)").expect_err("unknown");
+        assert_eq!(fault.range.expect("a place").start, 10);
+        assert!(evaluate("12monkeys").is_err() && evaluate("1.2.3").is_err());
+    }
+
+    #[test]
     fn what_is_not_there_yet_is_no_fault() {
         let Ok(Answer::NotTestable(why)) = evaluate("workspace('quantum:batch', c)") else { panic!("an answer") };
         assert_eq!(why, "no algorithm quantum here");
@@ -222,7 +319,9 @@ mod tests {
             ),
             ("fit_exponent([[1, 2]])", "fit_exponent: fewer than two different points"),
             ("fit_exponent([[1, 0], [2, 0]])", "fit_exponent: 0 is not above 0"),
-            ("fit_exponent([1] * 100000000)", "engine ran out of fuel"),
+            ("fit_exponent([[1, 1]] * 100000000)", "fit_exponent: fewer than two different points"),
+            ("'a' * 90000000", "engine ran out of fuel"),
+            ("('a' * (9 * 10 ** 7)) ~ ('a' * (9 * 10 ** 7))", "engine ran out of fuel"),
             ("([1] * 100000000) == ([1] * 100000000)", "engine ran out of fuel"),
             ("{{ 1 }}", "unexpected"),
         ];

@@ -26,7 +26,7 @@ fn all_56_claims_are_there_and_each_with_a_closed_form_is_decided() {
         (1..=34).map(|n| format!("A{n:02}")).chain((1..=16).map(|n| format!("B{n:02}"))).chain((1..=6).map(|n| format!("C{n:02}")));
     assert_eq!(claims.keys().map(|id| (*id).to_owned()).collect::<Vec<_>>(), expected.collect::<Vec<_>>());
     for row in &rows {
-        assert_ne!(row.source == Source::ClosedForm, row.verdict == Verdict::NotMeasured, "{row:?}");
+        assert!(row.source == Source::Measured || row.verdict != Verdict::NotMeasured, "{row:?}");
         assert_eq!(row.ours.is_some(), row.verdict.is_decided(), "{row:?}");
         assert!(row.verdict.is_decided() || !row.reason.is_empty(), "{row:?}");
     }
@@ -154,10 +154,10 @@ fn a_wrong_file_is_told_with_line_column_and_value() {
         (&claim(""), "f:4:10: claim 'X' has no figure"),
         (&claim("{ claimed = '1' }"), "f:4:23: a figure has one of ours (an expression) and not_testable (a reason)"),
         (&claim("{ claimed = 'much', ours = '1' }"), "f:4:23: claimed 'much': 'much' is not a number"),
-        (&claim("{ claimed = '1', ours = '1 + unknown(2)' }"), "f:4:41: unknown function: unknown is unknown"),
-        (&claim("{ claimed = '1', ours = \"parameters('n0')\" }"), "f:4:36: 'n0'"),
+        (&claim("{ claimed = '1', ours = '1 + unknown(2)' }"), "f:4:40: unknown function: unknown is unknown"),
+        (&claim("{ claimed = '1', ours = \"parameters('n0')\" }"), "f:4:36: "),
         (&claim("{ claimed = '1', ours = '1 +' }"), "f:4:"),
-        (&claim("{ claimed = '1', ours = '' }"), "f:4:35: "),
+        (&claim("{ claimed = '1', ours = '' }"), "f:4:37: unexpected end of input, expected expression"),
         (&claim("{ claimed = '', ours = '1' }"), "f:4:23: claimed is empty"),
         (&claim("{ claimed = '1', unit = \"\\u0007\", ours = '1' }"), "f:4:35: unit '\\u{7}' has a control character"),
         (

@@ -49,7 +49,8 @@ fn sentences(rows: &[Measurement]) -> [String; 2] {
     let cases = trade_offs(layer);
     let front: Vec<_> = cases.iter().filter(|case| case.front).collect();
     let near = front.iter().find(|case| case.case.time.0 <= fastest.time.0 * NEAR).filter(|case| case.case.workspace < fastest.workspace);
-    let second = format!("{} of {} cases are worth having: no other is as good in both", front.len(), cases.len());
+    let are = if front.len() == 1 { "is" } else { "are" };
+    let second = format!("{} of {} cases {are} worth having: no other is as good in both", front.len(), cases.len());
     let second = match near {
         Some(near) => {
             let share = 100.0 * near.case.workspace.0 as f64 / fastest.workspace.0 as f64;
