@@ -25,7 +25,8 @@
   };
   const hide = () => { tip.hidden = true; };
   for (const chart of all("svg.chart")) {
-    const hits = all(".hit", chart);
+    // Chromium gives the focus to SVG elements that listen to it, hence the element around them.
+    const hits = all(".hit", chart), area = chart.parentElement;
     for (const hit of hits) {
       const title = hit.querySelector("title");
       hit.setAttribute("aria-label", title.textContent);
@@ -41,11 +42,11 @@
     };
     // Where the pointer tells nothing, the mark with the focus does.
     const rest = () => { if (hits.includes(document.activeElement)) show(document.activeElement); else hide(); };
-    chart.addEventListener("pointerover", (event) => { const hit = event.target.closest(".hit"); if (hit) show(hit); else rest(); });
-    chart.addEventListener("pointerleave", rest);
-    chart.addEventListener("focusin", (event) => { if (event.target.matches(".hit")) show(event.target); });
-    chart.addEventListener("focusout", hide);
-    chart.addEventListener("keydown", (event) => {
+    area.addEventListener("pointerover", (event) => { const hit = event.target.closest(".hit"); if (hit) show(hit); else rest(); });
+    area.addEventListener("pointerleave", rest);
+    area.addEventListener("focusin", (event) => { if (event.target.matches(".hit")) show(event.target); });
+    area.addEventListener("focusout", hide);
+    area.addEventListener("keydown", (event) => {
       const at = order.indexOf(document.activeElement);
       if (at < 0) return;
       const to = { ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1, Home: 0, End: order.length - 1 }[event.key];
