@@ -2,9 +2,15 @@
 //
 // Stage `depthwise`. A workgroup covers a stretch of blocks of one output plane (n,k), so that the weights are the same for its
 // invocations. All taps are unrolled in the text: a block's inputs, `wanted_h` rows by `wanted_w` columns, are loaded once.
-// Loads in the padding are dropped; tails are clamped, stores are guarded.
+// Loads in the padding are dropped, and come as vectors where rows are made of them; tails are clamped, stores are guarded.
 //% include "common/problem.wgsl"
+//% from "common/row.wgsl" import inside, load
+//% set line = {"vector": vector_in, "shift": shift, "vectors": wanted_v, "columns": wanted_w}
+//% if vector_in
+@group(0) @binding(1) var<storage, read> input: array<vec4<${element}>>;
+//% else
 @group(0) @binding(1) var<storage, read> input: array<${element}>;
+//% endif
 @group(0) @binding(2) var<storage, read> weights: array<${element}>;
 //% if vector_c
 @group(0) @binding(3) var<storage, read_write> output: array<vec4<${element}>>;
@@ -31,19 +37,14 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let g${t} = vec4<f32>(f32(weights[weight + ${t}u]));
 //% endfor
 
-    // A coordinate in the padding wraps below zero and so compares as too large.
     let w0 = q0 * ${stride_w}u - ${size.pad_w};
     let h0 = p0 * ${stride_h}u - ${size.pad_h};
     let plane0 = problem.input_skip + (plane / problem.k * problem.c + channel / problem.multiplier) * ${size.h} * ${size.w};
-//% for x in wanted_w
-    let in_w${x} = w0 + ${x}u < ${size.w};
-//% endfor
+    ${inside(line, size.w)}
 //% for y in wanted_h
     let in_h${y} = h0 + ${y}u < ${size.h};
     let row${y} = plane0 + (h0 + ${y}u) * ${size.w} + w0;
-//% for x in wanted_w
-    let x${y}_${x} = select(0.0, f32(input[select(plane0, row${y} + ${x}u, in_h${y} & in_w${x})]), in_h${y} & in_w${x});
-//% endfor
+    ${load(line, y, "row" ~ y, "in_h" ~ y, "plane0")}
 //% endfor
 
     let out = problem.output_skip + (plane * ${size.p} + p0) * ${size.q} + q0;

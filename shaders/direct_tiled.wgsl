@@ -2,11 +2,17 @@
 // output channels of a group.
 //
 // Stage `direct_tiled`. A workgroup covers a stretch of such pieces of one image and the same channels, so that the weights are the same
-// for its invocations. A row of the kernel is unrolled in the text: of the input, `wanted` columns beside each other (by the stride and
+// for its invocations. A row of the kernel is unrolled in the text: of the input, `wanted_w` columns beside each other (by the stride and
 // the dilation) are loaded once for all taps and channels. With `subgroup` the invocations load the weights of different channels and
 // hand them round. Loads in the padding are dropped; tails are clamped, stores are guarded.
 //% include "common/problem.wgsl"
+//% from "common/row.wgsl" import inside, load
+//% set line = {"vector": vector_in, "shift": shift, "vectors": wanted_v, "columns": wanted_w}
+//% if vector_in
+@group(0) @binding(1) var<storage, read> input: array<vec4<${element}>>;
+//% else
 @group(0) @binding(1) var<storage, read> input: array<${element}>;
+//% endif
 @group(0) @binding(2) var<storage, read> weights: array<${element}>;
 //% if vector_c
 @group(0) @binding(3) var<storage, read_write> output: array<vec4<${element}>>;
@@ -39,10 +45,10 @@ fn main(
     let p = piece / problem.pieces_row % ${size.p};
     let o = piece / (problem.pieces_row * ${size.p});
 
-    // A coordinate in the padding wraps below zero and so compares as too large.
     let w0 = q0 * ${stride}u - ${size.pad_w};
     let h0 = p * ${size.stride_h} - ${size.pad_h};
     let d0 = o * ${size.stride_d} - ${size.pad_d};
+    ${inside(line, size.w)}
     let volume = ${size.d} * ${size.h} * ${size.w};
     var plane = problem.input_skip + (image * problem.c + convolution_group * problem.group_c) * volume;
 
@@ -69,10 +75,7 @@ fn main(
                 let h = h0 + r * ${size.dilation_h};
                 let in_row = (d < ${size.d}) & (h < ${size.h});
                 let row = plane + (d * ${size.h} + h) * ${size.w} + w0;
-//% for x in wanted
-                let in${x} = in_row & (w0 + ${x}u < ${size.w});
-                let x${x} = select(0.0, f32(input[select(plane, row + ${x}u, in${x})]), in${x});
-//% endfor
+                ${load(line, "", "row", "in_row", "plane")}
 //% for s in range(taps)
 //% for g in range(rows // 8 if subgroup else rows)
                 let v${g}_${s} = f32(weights[weight${g} + ${s}u]);
@@ -85,7 +88,7 @@ fn main(
 //% endif
 //% for j in range(columns)
 //% set x = s * dilation + 4 * j * stride
-                y${i}_${j} = fma(g${i}_${s}, vec4<f32>(x${x}, x${x + stride}, x${x + 2 * stride}, x${x + 3 * stride}), y${i}_${j});
+                y${i}_${j} = fma(g${i}_${s}, vec4<f32>(x_${x}, x_${x + stride}, x_${x + 2 * stride}, x_${x + 3 * stride}), y${i}_${j});
 //% endfor
 //% endfor
 //% endfor

@@ -152,9 +152,9 @@ fn every_tile_is_right() {
         if tile.obstacle(&gpu.limits).is_some() {
             continue;
         }
-        // Every other tile with the shape folded into the text.
+        // Every other tile with the shape folded into the text, every other pair of them with rows read as vectors.
         let rules = TiledKernel::ALL.map(|kernel| Rule { kernel, shape: None, tile });
-        let tuning = Tuning { tiles: rules.into(), specialise: Some(index % 2 == 0), ..Tuning::NONE };
+        let tuning = Tuning { tiles: rules.into(), specialise: Some(index % 2 == 0), vector_loads: Some(index % 4 < 2), ..Tuning::NONE };
         let limits = Limits { tuning, ..gpu.limits.clone() };
         for key in [
             "n2c3h1w1_k1r1s1",
@@ -166,9 +166,13 @@ fn every_tile_is_right() {
             "n2c6d3h5w7_k20t2r3s3_p1_g2",
             "n1c2h21w18_k9r5s3_p3:1x0:2",
             "n3c48h14w14_k48r3s3_p1",
+            "n2c6h12w20_k12r3s3_p1x2_d1x2_g6",
+            "n1c4h9w8_k4r5s9_p2x5",
+            "n2c5w24_k6s12_p1:7",
         ] {
             let conv: Conv = key.parse().expect(key);
             let mut cases = vec![("im2col", Variant::word("batch")), ("implicit_gemm", Variant::none()), ("direct_tiled", Variant::none())];
+            cases.extend((conv.group_channels_in() == 1).then_some(("depthwise", Variant::none())));
             // Few parts, and more than there are blocks of the sum.
             let channels = conv.group_channels_in();
             let splits = [2, 3, channels].into_iter().filter(|parts| (2..=channels).contains(parts)).map(|s| Variant::knob("split", s));

@@ -1,7 +1,7 @@
 //! `depthwise`: one input channel a group, every output channel from one plane. No workspace; bound by memory traffic.
 
 use super::build::{Part, StepBuilder, image_parts, word};
-use super::direct_tiled::{sizes, wanted};
+use super::row::{self, sizes, wanted};
 use super::{Algorithm, Variant, geometry};
 use crate::conv::Conv;
 use crate::ledger;
@@ -47,7 +47,8 @@ impl Depthwise {
         let stretches = blocks.div_ceil(lanes.into());
         let size = |what: &str, value: u64| word(what, value).map(Constant::Size);
         let part = conv.with_batch(images).map_or(*conv, |c| c);
-        StepBuilder::new(self.id(), self.id(), conv.element())
+        let step = StepBuilder::new(self.id(), self.id(), conv.element());
+        row::constants(step, &wanted_w, &width, input.1.is_multiple_of(4), limits)?
             .tile(tile)
             .constant("rows", Constant::Size(tile.rows))
             .constant("columns", Constant::Size(tile.columns))
@@ -58,7 +59,6 @@ impl Depthwise {
             .constant("dilation_h", size("dilation", height.dilation)?)
             .constant("dilation_w", size("dilation", width.dilation)?)
             .constant("wanted_h", sizes("input row", &wanted_h)?)
-            .constant("wanted_w", sizes("input column", &wanted_w)?)
             .constant("vector_c", Constant::Flag(width.output().is_multiple_of(4) && output.1.is_multiple_of(4)))
             .bind(input.0)
             .bind(plan.whole(Plan::WEIGHTS))

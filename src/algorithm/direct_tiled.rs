@@ -1,7 +1,7 @@
 //! `direct_tiled`: the direct method in register tiles of output channels by neighbouring outputs. No workspace.
 
 use super::build::{Part, StepBuilder, image_parts, word};
-use super::{Algorithm, Variant, geometry};
+use super::{Algorithm, Variant, geometry, row};
 use crate::conv::Conv;
 use crate::ledger;
 use crate::plan::{Constant, Limits, Plan, Sharing, Step, Tile, TiledKernel, Unsupported};
@@ -15,19 +15,6 @@ const MOST_COLUMNS: u64 = 96;
 
 /// The register-blocked direct method.
 pub struct DirectTiled;
-
-/// The columns an invocation loads for `outputs` neighbouring outputs, relative to the first; ascending, each once.
-pub(super) fn wanted(outputs: u64, stride: u64, taps: u64, dilation: u64) -> Vec<u64> {
-    let mut columns: Vec<u64> = (0..outputs).flat_map(|x| (0..taps).map(move |s| x * stride + s * dilation)).collect();
-    columns.sort_unstable();
-    columns.dedup();
-    columns
-}
-
-/// Numbers as the text holds them.
-pub(super) fn sizes(what: &str, values: &[u64]) -> Result<Constant, Unsupported> {
-    values.iter().map(|&value| word(what, value)).collect::<Result<_, _>>().map(Constant::Sizes)
-}
 
 /// The tile for a convolution: as tuned, narrower where an invocation would hold too many columns.
 fn tile(conv: &Conv, images: u64, limits: &Limits) -> Tile {
@@ -60,7 +47,9 @@ impl DirectTiled {
         let size = |what: &str, value: u64| word(what, value).map(Constant::Size);
         let fold = limits.specialise();
         let part = conv.with_batch(images).map_or(*conv, |c| c);
-        StepBuilder::new(self.id(), self.id(), conv.element())
+        let columns = row::wanted(outputs, width.stride, width.kernel, width.dilation);
+        let step = StepBuilder::new(self.id(), self.id(), conv.element());
+        row::constants(step, &columns, &width, input.1.is_multiple_of(4), limits)?
             .tile(tile)
             .constant("rows", Constant::Size(tile.rows))
             .constant("columns", Constant::Size(tile.columns))
@@ -68,7 +57,6 @@ impl DirectTiled {
             .constant("taps", size("kernel width", width.kernel)?)
             .constant("stride", size("stride", width.stride)?)
             .constant("dilation", size("dilation", width.dilation)?)
-            .constant("wanted", sizes("input column", &wanted(outputs, width.stride, width.kernel, width.dilation))?)
             .constant("vector_c", Constant::Flag(width.output().is_multiple_of(4) && output.1.is_multiple_of(4)))
             .bind(input.0)
             .bind(plan.whole(Plan::WEIGHTS))

@@ -4,9 +4,8 @@
 //! `image` all of one, `strip=p` p output rows of one. Groups multiply their own rows of it.
 
 use super::build::{StepBuilder, check_steps, images_per_step, pieces, share, word};
-use super::direct_tiled::{sizes, wanted};
 use super::gemm::{Matrix, Product};
-use super::{Algorithm, Variant, geometry};
+use super::{Algorithm, Variant, geometry, row};
 use crate::conv::{Conv, ElementType};
 use crate::plan::{BufferId, Constant, Limits, Plan, Unsupported, workspace_bytes};
 use crate::units::Bytes;
@@ -62,12 +61,14 @@ impl Im2col {
         let kernel_rows = rows / width.kernel * row_pieces * images;
         let size = |what: &str, value: u64| word(what, value).map(Constant::Size);
         let by_four = [width.output(), points, unfolded.1.into()].iter().all(|x| x.is_multiple_of(4));
-        let unfold = StepBuilder::new("im2col", "im2col", ElementType::F32)
+        // A later piece of a kernel row begins as many columns on.
+        let aligned = input.1.is_multiple_of(4) && (row_pieces == 1 || (taps * width.dilation).is_multiple_of(4));
+        let unfold = StepBuilder::new("im2col", "im2col", ElementType::F32);
+        let unfold = row::constants(unfold, &row::wanted(4, width.stride, taps, width.dilation), &width, aligned, limits)?
             .constant("taps", size("taps", taps)?)
             .constant("ragged", Constant::Flag(!width.kernel.is_multiple_of(taps)))
             .constant("stride", size("stride", width.stride)?)
             .constant("dilation", size("dilation", width.dilation)?)
-            .constant("wanted", sizes("input column", &wanted(4, width.stride, taps, width.dilation))?)
             .constant("vector_c", Constant::Flag(by_four))
             .bind(input.0)
             .bind(unfolded.0.write())

@@ -10,6 +10,7 @@ mod gemm;
 mod gemm_1x1;
 mod im2col;
 mod implicit_gemm;
+mod row;
 mod split;
 #[cfg(test)]
 mod tests;

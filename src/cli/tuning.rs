@@ -55,7 +55,7 @@ impl Observer for TuningNote<'_> {
         if let (Event::Started { hello, .. }, Some(path), Some(file)) = (event, self.path, &self.file) {
             let device = &hello.identity;
             let own = file.select_for(device.class, &device.name, &format!("{} {}", device.driver, device.driver_info));
-            let others = usize::from(own.lanes.is_some()) + usize::from(own.specialise.is_some());
+            let others = [own.lanes.is_some(), own.specialise.is_some(), own.vector_loads.is_some()].into_iter().filter(|&is| is).count();
             note(match own.tiles.len() + others {
                 0 => format!("tuning   {} says nothing of this device: what is built in is taken", path.display()),
                 1 => format!("tuning   {}: 1 choice for this device", path.display()),

@@ -104,13 +104,14 @@ pub fn block(provenance: &Provenance<'_>, decisions: &[Decision], earlier: Optio
     text += "# Each was verified before it was timed. Times are medians of interleaved pairs, on the convolutions named.\n";
     text += "[[device]]\n";
     let _ = writeln!(text, "name = {}", quoted(&device.name));
-    let (mut lanes, mut specialise, mut tiles) = (None, None, Vec::new());
+    let (mut lanes, mut specialise, mut vector_loads, mut tiles) = (None, None, None, Vec::new());
     for decision in decisions {
         let note = comment(&format!("{}; {}", decision.verdict(), decision.problems.join("; ")));
         match (decision.knob, decision.winner()) {
             (Knob::Tile(kernel, shape), Some(Choice::Tile(tile))) => tiles.push((note, Rule { kernel, shape: Some(shape), tile })),
             (Knob::Lanes, Some(Choice::Lanes(value))) => lanes = Some((note, value)),
             (Knob::Specialise, Some(Choice::Specialise(value))) => specialise = Some((note, value)),
+            (Knob::VectorLoads, Some(Choice::VectorLoads(value))) => vector_loads = Some((note, value)),
             _ => {}
         }
     }
@@ -118,12 +119,14 @@ pub fn block(provenance: &Provenance<'_>, decisions: &[Decision], earlier: Optio
     if let Some(earlier) = earlier {
         lanes = lanes.or_else(|| earlier.lanes.map(|value| (kept(), value)));
         specialise = specialise.or_else(|| earlier.specialise.map(|value| (kept(), value)));
+        vector_loads = vector_loads.or_else(|| earlier.vector_loads.map(|value| (kept(), value)));
         let decided = |rule: &Rule| tiles.iter().any(|(_, new)| new.kernel == rule.kernel && new.shape == rule.shape);
         let rest: Vec<_> = earlier.tiles.iter().filter(|rule| !decided(rule)).map(|&rule| (kept(), rule)).collect();
         tiles.extend(rest);
     }
     let _ = lanes.map(|(note, value)| writeln!(text, "{note}lanes = {value}"));
     let _ = specialise.map(|(note, value)| writeln!(text, "{note}specialise = {value}"));
+    let _ = vector_loads.map(|(note, value)| writeln!(text, "{note}vector_loads = {value}"));
     if !tiles.is_empty() {
         text += "tiles = [\n";
         for (note, Rule { kernel, shape, tile }) in tiles {

@@ -14,6 +14,8 @@ pub enum Knob {
     Lanes,
     /// Whether shapes are folded into the text.
     Specialise,
+    /// Whether rows of the input are read as vectors of four.
+    VectorLoads,
 }
 
 /// What it is decided to be.
@@ -26,6 +28,8 @@ pub enum Choice {
     Lanes(u32),
     /// For [`Knob::Specialise`].
     Specialise(bool),
+    /// For [`Knob::VectorLoads`].
+    VectorLoads(bool),
 }
 
 /// Values of each part of a tile.
@@ -50,7 +54,8 @@ impl Knob {
     pub fn all(kernels: &[TiledKernel]) -> Vec<Self> {
         let shapes = [ShapeClass::Large, ShapeClass::Medium, ShapeClass::Small, ShapeClass::FewRows];
         let tiles = shapes.into_iter().flat_map(|shape| kernels.iter().map(move |&kernel| Self::Tile(kernel, shape)));
-        let shared = TiledKernel::ALL.iter().all(|kernel| kernels.contains(kernel)).then_some([Self::Lanes, Self::Specialise]);
+        let shared =
+            TiledKernel::ALL.iter().all(|kernel| kernels.contains(kernel)).then_some([Self::Lanes, Self::Specialise, Self::VectorLoads]);
         tiles.chain(shared.into_iter().flatten()).collect()
     }
 
@@ -60,6 +65,7 @@ impl Knob {
             Self::Tile(kernel, shape) => Choice::Tile(limits.tile_of(kernel, shape)),
             Self::Lanes => Choice::Lanes(limits.lanes()),
             Self::Specialise => Choice::Specialise(limits.specialise()),
+            Self::VectorLoads => Choice::VectorLoads(limits.vector_loads()),
         }
     }
 
@@ -73,6 +79,7 @@ impl Knob {
             (Self::Tile(kernel, shape), Choice::Tile(tile)) => tuning.with(Rule { kernel, shape: Some(shape), tile }),
             (Self::Lanes, Choice::Lanes(lanes)) => Tuning { lanes: Some(lanes), ..tuning },
             (Self::Specialise, Choice::Specialise(on)) => Tuning { specialise: Some(on), ..tuning },
+            (Self::VectorLoads, Choice::VectorLoads(on)) => Tuning { vector_loads: Some(on), ..tuning },
             _ => panic!("{choice} is no choice of {self}"),
         }
     }
@@ -83,6 +90,7 @@ impl Knob {
             Self::Tile(kernel, _) => tiles(kernel, limits).into_iter().map(Choice::Tile).collect(),
             Self::Lanes => LANES.into_iter().filter(|&lanes| lanes <= limits.max_workgroup_invocations).map(Choice::Lanes).collect(),
             Self::Specialise => vec![Choice::Specialise(true), Choice::Specialise(false)],
+            Self::VectorLoads => vec![Choice::VectorLoads(true), Choice::VectorLoads(false)],
         }
     }
 
@@ -145,6 +153,7 @@ impl fmt::Display for Knob {
             Self::Tile(kernel, shape) => f.pad(&format!("{kernel} {shape}")),
             Self::Lanes => f.pad("lanes"),
             Self::Specialise => f.pad("specialise"),
+            Self::VectorLoads => f.pad("vector_loads"),
         }
     }
 }
@@ -154,7 +163,7 @@ impl fmt::Display for Choice {
         match self {
             Self::Tile(tile) => tile.fmt(f),
             Self::Lanes(lanes) => f.pad(&lanes.to_string()),
-            Self::Specialise(on) => f.pad(&on.to_string()),
+            Self::Specialise(on) | Self::VectorLoads(on) => f.pad(&on.to_string()),
         }
     }
 }

@@ -229,7 +229,7 @@ fn every_kernel_has_problems_of_every_class_of_shapes_it_meets() {
                 assert_eq!(shapes, ShapeClass::ALL, "{kernel} on {class:?}");
             }
         }
-        for knob in [Knob::Lanes, Knob::Specialise] {
+        for knob in [Knob::Lanes, Knob::Specialise, Knob::VectorLoads] {
             assert!(found.iter().any(|target| target.knob == knob), "{knob} on {class:?}");
         }
         let gemm = found.iter().find(|t| t.knob == Knob::Tile(TiledKernel::Gemm, ShapeClass::Medium)).expect("a target");

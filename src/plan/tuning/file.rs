@@ -5,6 +5,7 @@
 //! name = "llvmpipe"        # part of the adapter's name; optional, as are class ("discrete", ...) and driver
 //! lanes = 8                # optional
 //! specialise = true        # optional
+//! vector_loads = true      # optional
 //! tiles = [
 //!   { kernel = "gemm", shape = "large", tile = "16x8 lanes 8x1 depth 4 subgroup" },   # shape: optional
 //! ]
@@ -84,6 +85,7 @@ struct RawDevice {
     driver: Option<Spanned<String>>,
     lanes: Option<Spanned<i64>>,
     specialise: Option<bool>,
+    vector_loads: Option<bool>,
     #[serde(default)]
     tiles: Vec<RawRule>,
 }
@@ -191,7 +193,15 @@ impl Source<'_> {
             taken.insert((kernel, shape), self.place(rule.kernel.span().start).line);
             tiles.push(Rule { kernel, shape, tile });
         }
-        Ok(Tuning { class: raw.class, name, driver, lanes: lanes.transpose()?, specialise: raw.specialise, tiles })
+        Ok(Tuning {
+            class: raw.class,
+            name,
+            driver,
+            lanes: lanes.transpose()?,
+            specialise: raw.specialise,
+            vector_loads: raw.vector_loads,
+            tiles,
+        })
     }
 
     fn text_of(&self, field: &str, text: Spanned<String>) -> Result<String, TuningError> {

@@ -34,6 +34,9 @@ pub struct Tuning {
     /// Whether convolution kernels get the shape folded into their text, which takes a compilation for each shape.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub specialise: Option<bool>,
+    /// Whether kernels that read rows of the input read them as vectors of four where rows are made of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vector_loads: Option<bool>,
     /// Tiles, the first that fits first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tiles: Vec<Rule>,
@@ -62,7 +65,8 @@ pub struct TuningFile {
 
 impl Tuning {
     /// Nothing of its own: everything is as built in for the class.
-    pub const NONE: Self = Self { class: None, name: None, driver: None, lanes: None, specialise: None, tiles: Vec::new() };
+    pub const NONE: Self =
+        Self { class: None, name: None, driver: None, lanes: None, specialise: None, vector_loads: None, tiles: Vec::new() };
 
     /// Whether it is for an adapter with a driver.
     pub fn fits(&self, class: DeviceClass, name: &str, driver: &str) -> bool {
@@ -81,6 +85,7 @@ impl Tuning {
     pub fn before(mut self, fallback: &Self) -> Self {
         self.lanes = self.lanes.or(fallback.lanes);
         self.specialise = self.specialise.or(fallback.specialise);
+        self.vector_loads = self.vector_loads.or(fallback.vector_loads);
         self.tiles.extend(&fallback.tiles);
         self
     }
@@ -142,6 +147,11 @@ impl Limits {
     /// Whether convolution kernels get the shape folded into their text.
     pub fn specialise(&self) -> bool {
         self.tuning.specialise.or_else(|| class_defaults(self.class).specialise).unwrap_or(true)
+    }
+
+    /// Whether kernels that read rows of the input read them as vectors of four where they can.
+    pub fn vector_loads(&self) -> bool {
+        self.tuning.vector_loads.or_else(|| class_defaults(self.class).vector_loads).unwrap_or(true)
     }
 
     /// The tile of a kernel whose result has `m` rows by `n` columns, cut down to what the device allows and the shape can use.

@@ -165,7 +165,7 @@ fn files_that_say_something_else_are_refused_by_line_column_and_value() {
     my.toml:2:9: lanes 0 is not within 1 to 1024
     my.toml:2:9: lanes -8 is not within 1 to 1024
     my.toml:2:9: invalid type: string "8", expected i64
-    my.toml:2:1: unknown field `colour`, expected one of `class`, `name`, `driver`, `lanes`, `specialise`, `tiles`
+    my.toml:2:1: unknown field `colour`, expected one of `class`, `name`, `driver`, `lanes`, `specialise`, `vector_loads`, `tiles`
     my.toml:1:3: unknown field `gadget`, expected `device`
     my.toml:4:29: '16x8 lanes 8x1 depth 5 cache' is not a tile such as '16x8 lanes 8x1 depth 4 cache': depth 5 is not 4, 8 or 16
     my.toml:4:34: kernel 'depthwise' shares by cache, not by 'workgroup'
