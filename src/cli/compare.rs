@@ -14,9 +14,7 @@ use anyhow::bail;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const LONG_ABOUT: &str = "\
-Compare runs case by case: what became faster or slower, by how much and how surely, and whose bytes grew.
-
+const RULE: &str = "\
 Each run is held against the first, the baseline. A case is the same in both when suite, layer, problem, algorithm, variant and cache agree, \
 or, under other names, when the rest agrees and nothing else could be it. What differs between the runs' surroundings comes first: a driver \
 or a version explains most changes.
@@ -46,7 +44,7 @@ Examples:
   convledger compare mesa-24 mesa-25 mesa-26 --format markdown > comment.md";
 
 #[derive(clap::Args)]
-#[command(long_about = LONG_ABOUT, after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, after_long_help = after_long_help())]
 pub(super) struct Args {
     /// Folders of runs: the baseline, and those to hold against it
     #[arg(value_name = "DIR", required = true, num_args = 2..)]
@@ -111,6 +109,10 @@ struct Report<'a> {
     all: bool,
     /// Rules that are broken, each with the run it is broken by.
     failures: Vec<String>,
+}
+
+fn after_long_help() -> String {
+    format!("{RULE}\n\n{EXAMPLES}")
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {

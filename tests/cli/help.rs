@@ -123,7 +123,16 @@ fn help_of_each_command() {
         ("auto", &["--costs <FILE.toml>", "--fit", "--workspace-limit <BYTES>"]),
         (
             "compare",
-            &["95 % interval", "does not cover", "SLOWER", "--threshold <PERCENT>", "[default: 5%]", "--fail-on <RULES>", "--repeat <DIR>", "markdown"],
+            &[
+                "bootstrap",
+                "does not cover",
+                "SLOWER",
+                "--threshold <PERCENT>",
+                "[default: 5%]",
+                "--fail-on <RULES>",
+                "--repeat <DIR>",
+                "markdown",
+            ],
         ),
         ("show", &["tables and small plots", "--layer <GLOB>", "--section <PARTS>", "pareto"]),
         ("peers", &["--against <FILE.csv>", "--of <PASS>", "[default: best]", "--peak"]),

@@ -44,8 +44,42 @@ fn a_run_is_shown_in_sections() {
 
 #[test]
 fn a_layer_is_drawn() {
-    let text = on_screen(64, &[&kept(KEPT), "--layer", "default/*dilation8", "--section", "pareto,ledgers"]);
-    insta::assert_snapshot!(text, @"");
+    let text = on_screen(64, &[&kept(KEPT), "--layer", "default/*dilation8", "--section", "pareto"]);
+    insta::assert_snapshot!(text, @r"
+    Time against workspace
+    ──────────────────────
+    context.dilation8 (n1c21h64w64_k21r3s3_p8_d8)
+      55.9 ms │e┊
+              │ ┊
+              │ ┊
+              │ ┊
+              │+┊         d          g    i         g
+              │ ┊c
+              │ ┊                                    i
+              │ ┊                                                  g
+              │A┊                                                 i
+              │ ┊                  F  H            h        f     h
+              │ ┊
+      2.21 ms │ ┊                             F
+              └─┴───────────────────────────────────────────────────
+               0 27.6 KiB                                   2.95 MiB
+      Time over workspace; + several; capitals: on the front. a
+      implicit_gemm, b direct_tiled, c winograd_f2_fused, d
+      winograd_f4_fused, e direct, f winograd_f4, g im2col, h
+      winograd_f2, i winograd_f6
+     front                    time  of the fastest  workspace
+     implicit_gemm         4.87 ms           2.20x        0 B
+     winograd_f4:tiles=16  4.05 ms           1.83x    157 KiB
+     winograd_f2:tiles=64  3.51 ms           1.59x    196 KiB
+     winograd_f4:tiles=64  2.21 ms           1.00x    440 KiB
+    ");
+    // A bar for each case, the longest for the one that holds the most.
+    let text = on_screen(80, &[&kept(KEPT), "--layer", "context*", "--section", "ledgers"]);
+    let bars: Vec<&str> = text.lines().filter(|line| line.contains(" #=")).collect();
+    assert_eq!(bars.len(), 19, "{text}");
+    assert!(bars[0].starts_with(" direct ") && bars[0].ends_with("15.5 KiB  672 KiB       0 B     176 B"), "{text}");
+    let stars = |line: &&str| line.matches('*').count();
+    assert!(bars.is_sorted_by_key(stars) && stars(&bars[0]) == 0 && bars[18].starts_with(" im2col:batch "), "{text}");
 }
 
 /// Plots keep to the screen, whatever its width; tables as far as their words allow.

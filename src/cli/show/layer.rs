@@ -86,7 +86,7 @@ impl Shown<'_> {
         let sum = |bytes: [u64; 4]| bytes.iter().fold(0_u64, |sum, &b| sum.saturating_add(b));
         let most = cases.iter().map(|case| sum(bytes(case))).max().unwrap_or_default() as f64;
         let name = cases.iter().map(|case| case.name().chars().count()).max().unwrap_or_default();
-        let width = self.width.saturating_sub(name + 4 * NUMBER + 4).clamp(LEAST, BAR);
+        let width = self.width.saturating_sub(name + 4 * (NUMBER + 1) + 4).clamp(LEAST, BAR);
         let rows = cases.iter().map(|case| {
             let parts = bytes(case);
             let drawn: Vec<(f64, char)> = parts.iter().zip(LETTERS).map(|(&b, letter)| (b as f64, letter)).collect();

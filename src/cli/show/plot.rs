@@ -80,9 +80,9 @@ mod tests {
         let point = |x: f64, y: f64, letter: char| Point { x, y, letter, front: letter.is_uppercase() };
         let points = [point(0.0, 100.0, 'A'), point(1e3, 10.0, 'B'), point(1e6, 1.0, 'C'), point(1e6, 100.0, 'd'), point(1e6, 100.0, 'e')];
         let text = scatter(&points, 44, |x| format!("{x:.0} B"), |y| format!("{y:.0} ms"));
-        assert_eq!(text.lines().next(), Some("   100 ms │A┊                             +"));
-        assert_eq!(text.lines().nth(11), Some("     1 ms │ ┊                             C"));
-        assert_eq!(text.lines().nth(13), Some("           0 1000 B               1000000 B"));
+        assert_eq!(text.lines().next(), Some("   100 ms │A┊                              +"));
+        assert_eq!(text.lines().nth(11), Some("     1 ms │ ┊                              C"));
+        assert_eq!(text.lines().nth(13), Some("           0 1000 B                1000000 B"));
         assert_eq!(text.lines().nth(6), Some("          │ ┊B"));
         assert!(text.lines().all(|line| line.chars().count() <= 44));
     }
