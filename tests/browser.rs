@@ -58,6 +58,12 @@ fn text(value: &Value) -> String {
     value.as_str().unwrap_or_else(|| panic!("{value} is no text")).to_owned()
 }
 
+/// Whole nanoseconds as the page writes them.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a time is positive and far from 2^64")]
+fn nanoseconds(time: f64) -> Grouped {
+    Grouped(time.round() as u64)
+}
+
 fn tooltip(browser: &Browser) -> Option<String> {
     let tip = browser.script("const tip = document.getElementById('tooltip'); return tip.hidden ? null : tip.textContent");
     tip.as_str().map(ToOwned::to_owned)
@@ -121,7 +127,7 @@ fn hovering_and_focus_show_exact_bytes_and_times() {
         cases.iter().any(|row| {
             let name = row.case.variant.qualify(&row.case.algorithm);
             let bytes = Bytes(row.computation_bytes.expect("timed")).to_string();
-            let time = format!("({} ns)", Grouped(row.time_median_ns.expect("timed").round() as u64));
+            let time = format!("({} ns)", nanoseconds(row.time_median_ns.expect("timed")));
             told.lines().next() == Some(&name) && told.contains(&bytes) && told.contains(&time)
         })
     };
@@ -185,16 +191,16 @@ fn the_table_filters_and_sorts_by_pointer_and_keyboard() {
     };
     let sort =
         || text(&browser.script(&format!("return document.querySelectorAll('#table thead th')[{column}].getAttribute('aria-sort') || ''")));
-    let timed = rows.iter().filter(|r| r.status == Status::Ok).count();
+    let measured = rows.iter().filter(|r| r.status == Status::Ok).count();
     browser.script(&format!("document.querySelectorAll('#table thead th')[{column}].querySelector('button').click()"));
     assert_eq!(sort(), "ascending");
     let up = times();
-    assert!(up[..timed].is_sorted() && up[..timed].iter().all(Option::is_some) && up[timed..].iter().all(Option::is_none));
+    assert!(up[..measured].is_sorted() && up[..measured].iter().all(Option::is_some) && up[measured..].iter().all(Option::is_none));
     browser.script(&format!("document.querySelectorAll('#table thead th')[{column}].querySelector('button').focus()"));
     browser.keys(ENTER);
     assert_eq!(sort(), "descending");
     let down = times();
-    assert!(down[..timed].iter().rev().is_sorted() && down[timed..].iter().all(Option::is_none), "what was not measured stays last");
+    assert!(down[..measured].iter().rev().is_sorted() && down[measured..].iter().all(Option::is_none), "what was not measured stays last");
     assert_eq!(browser.log("browser"), Vec::<Value>::new());
 }
 

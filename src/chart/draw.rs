@@ -214,8 +214,10 @@ impl Canvas<'_> {
                 self.bars.push(place);
                 if !mark.hover.is_empty() {
                     let hit = hits[row].get_or_insert_with(|| Hit { place, text: String::new() });
-                    let gap = if hit.text.is_empty() { "" } else { "\n" };
-                    hit.text += &format!("{gap}{}", clean_lines(&mark.hover));
+                    if !hit.text.is_empty() {
+                        hit.text.push('\n');
+                    }
+                    hit.text.push_str(&clean_lines(&mark.hover));
                     // Bars of nothing can be hovered, too.
                     hit.place.right = place.right.max(hit.place.left + 6.0);
                 }

@@ -57,7 +57,7 @@ pub(super) fn clean(text: &str) -> String {
 /// As much of a text as fits, the rest an ellipsis in its middle: names of layers often differ at their end.
 pub(super) fn fitted(text: &str, size: f64, room: f64) -> String {
     // A text of any length is looked at only as far as it can fit.
-    let most = (0..).take_while(|n| f64::from(*n) * 0.57 * size <= room).count();
+    let most = (0_u16..10_000).take_while(|n| f64::from(*n) * 0.57 * size <= room).count();
     let characters: Vec<char> = text.chars().collect();
     let whole = characters.len() <= most;
     let clean_text = clean(text);

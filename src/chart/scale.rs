@@ -123,16 +123,15 @@ fn linear_ticks(most: f64, count: usize, unit: Unit) -> Vec<f64> {
 fn log_ticks(low: f64, high: f64, count: usize, unit: Unit) -> Vec<f64> {
     let inside = |tick: &f64| tick.log2() >= low - 1e-9 && tick.log2() <= high + 1e-9;
     let (base, least) = if unit == Unit::Bytes { (2_f64, 0) } else { (10_f64, i32::MIN) };
-    let exponent = |log: f64| log / base.log2();
-    let whole = |x: f64| x.clamp(-400.0, 400.0);
-    #[expect(clippy::cast_possible_truncation, reason = "clamped")]
-    let (first, last) = (whole(exponent(low).floor()) as i32, whole(exponent(high).ceil()) as i32);
+    let exponent = |binary: f64| binary / base.log2();
+    #[expect(clippy::cast_possible_truncation, reason = "a finite number's exponent, and the cast saturates")]
+    let (from, to) = (exponent(low).floor() as i32, exponent(high).ceil() as i32);
     let powers = |stride: i32| -> Vec<f64> {
-        let multiples = (first..=last).filter(|e| e.rem_euclid(stride) == 0 && *e >= least);
+        let multiples = (from..=to).filter(|e| e.rem_euclid(stride) == 0 && *e >= least);
         multiples.map(|e| base.powi(e)).filter(inside).collect()
     };
     if base > 2.0 {
-        let finer: Vec<f64> = (first..=last).flat_map(|e| [1.0, 2.0, 5.0].map(|n| n * base.powi(e))).filter(inside).collect();
+        let finer: Vec<f64> = (from..=to).flat_map(|e| [1.0, 2.0, 5.0].map(|n| n * base.powi(e))).filter(inside).collect();
         if finer.len() <= count {
             return finer;
         }

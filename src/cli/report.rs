@@ -41,7 +41,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
         let formats: Vec<Format> = args.format.iter().map(|format| format.of_library()).collect();
         let count = report::write_charts(&args.run, folder, &formats)?;
         let charts = if count == 1 { "chart" } else { "charts" };
-        told += &format!("{count} {charts}: {}\n", folder.display());
+        told = format!("{told}{count} {charts}: {}\n", folder.display());
     }
     print(&told)?;
     Ok(Outcome::Good)

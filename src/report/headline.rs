@@ -55,8 +55,8 @@ fn im2col(layers: &[LayerRows<'_>], many: bool) -> Option<String> {
     let losses: Vec<f64> = layers.iter().filter_map(own).collect();
     if let Some(mean) = mean(&losses) {
         let first = losses.iter().filter(|loss| **loss <= 1.0).count();
-        text += &format!(
-            " The fastest im2col takes {} the time of the fastest algorithm in the geometric mean, and is the fastest itself on {first} of {}.",
+        text = format!(
+            "{text} The fastest im2col takes {} the time of the fastest algorithm in the geometric mean, and is the fastest itself on {first} of {}.",
             times(mean),
             count(losses.len(), "layer")
         );
@@ -85,7 +85,7 @@ fn fastest(layers: &[LayerRows<'_>], many: bool) -> Option<String> {
     };
     let gains: Vec<f64> = layers.iter().filter_map(over_direct).collect();
     if let Some(mean) = mean(&gains).filter(|mean| *mean > 1.0) {
-        text += &format!(" The direct method takes {} its time in the geometric mean.", times(mean));
+        text = format!("{text} The direct method takes {} its time in the geometric mean.", times(mean));
     }
     Some(text)
 }

@@ -50,7 +50,7 @@ struct Reason {
     conv: String,
     algorithm: String,
     variant: String,
-    reason: String,
+    why: String,
 }
 
 fn bytes(count: Option<u64>) -> Number {
@@ -112,7 +112,7 @@ pub(super) fn not_ok(rows: &[Measurement], many_suites: bool) -> Vec<Ended> {
             conv: row.case.conv.to_string(),
             algorithm: row.case.algorithm.clone(),
             variant: row.case.variant.to_string(),
-            reason: if row.reason.chars().count() > REASON { super::name::shortened(&row.reason, REASON) } else { full(&row.reason) },
+            why: if row.reason.chars().count() > REASON { super::name::shortened(&row.reason, REASON) } else { full(&row.reason) },
         };
         let rows: Vec<Reason> = rows.iter().filter(|row| row.status == status).map(reason).collect();
         (!rows.is_empty()).then_some(Ended { status: status.name(), meaning, failed: status.is_failure(), rows })

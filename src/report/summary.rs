@@ -50,7 +50,7 @@ pub(super) struct Figure {
 /// The fastest within a limit.
 #[derive(Serialize)]
 struct Limit {
-    limit: String,
+    name: String,
     case: Option<String>,
     time: Option<Quantity>,
     workspace: Option<Quantity>,
@@ -84,7 +84,7 @@ impl Layer {
         let limit = |&limit| {
             let within = within(layer, limit);
             Limit {
-                limit: limit.to_string(),
+                name: limit.to_string(),
                 case: within.fastest.map(|case| case.name()),
                 time: within.fastest.map(|case| time(case.time)),
                 workspace: within.fastest.map(|case| bytes(case.workspace)),
@@ -121,7 +121,7 @@ pub(super) fn of_suites(report: &Report<'_>) -> Vec<Budget> {
     let all = budgets(&report.layers, &LIMITS);
     let of_suites = all.chunk_by(|a, b| (a.suite, a.cache) == (b.suite, b.cache));
     let limit = |budget: &SuiteBudget<'_>| Limit {
-        limit: budget.limit.to_string(),
+        name: budget.limit.to_string(),
         case: None,
         time: budget.time.map(time),
         workspace: budget.workspace.map(bytes),

@@ -64,7 +64,7 @@ fn ledgers_add_up_to_what_the_rows_say() {
         let row = source.run.measurements.iter().find(|row| row.case.layer == first.layer && name::case_name(row) == *case).expect("a row");
         let bytes = [row.parameter_bytes, row.activation_bytes, row.computation_bytes.expect("known")];
         for (series, bytes) in chart.series.iter().zip(bytes) {
-            let mark = series.marks.iter().find(|mark| mark.y == place as f64).expect("a bar");
+            let mark = series.marks.iter().find(|mark| mark.y.to_bits() == (place as f64).to_bits()).expect("a bar");
             assert!(mark.x >= bytes as f64 && mark.x < bytes as f64 + 4096.0, "{case} {}: {} for {bytes}", series.name, mark.x);
         }
     }

@@ -1,4 +1,4 @@
-//! Chromium through chromedriver, by the W3C's WebDriver protocol over plain HTTP.
+//! Chromium through chromedriver, by the W3C's `WebDriver` protocol over plain HTTP.
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
@@ -54,13 +54,13 @@ impl Browser {
         }}});
         let base = format!("http://127.0.0.1:{port}/session");
         let mut browser = Self { driver, session: base.clone(), _profile: profile };
-        let answer = browser.post_to(&base, &wanted);
+        let answer = Self::post_to(&base, &wanted);
         let id = answer["sessionId"].as_str().unwrap_or_else(|| panic!("no session: {HOW_TO}\n{answer}"));
         browser.session = format!("{base}/{id}");
         browser
     }
 
-    fn post_to(&self, url: &str, body: &Value) -> Value {
+    fn post_to(url: &str, body: &Value) -> Value {
         let agent: ureq::Agent =
             ureq::Agent::config_builder().timeout_global(Some(Duration::from_mins(2))).http_status_as_error(false).build().into();
         let mut answer = agent.post(url).send_json(body).unwrap_or_else(|error| panic!("{url}: {error}"));
@@ -71,7 +71,7 @@ impl Browser {
     }
 
     fn post(&self, command: &str, body: &Value) -> Value {
-        self.post_to(&format!("{}/{command}", self.session), body)
+        Self::post_to(&format!("{}/{command}", self.session), body)
     }
 
     /// Goes to an address and waits for the page.
@@ -99,7 +99,7 @@ impl Browser {
         );
     }
 
-    /// Presses and lets go of each key: a character, or one of WebDriver's for keys without.
+    /// Presses and lets go of each key: a character, or one of `WebDriver`'s for keys without.
     pub(crate) fn keys(&self, keys: &str) {
         let presses: Vec<Value> =
             keys.chars().flat_map(|key| ["keyDown", "keyUp"].map(|what| json!({ "type": what, "value": key.to_string() }))).collect();

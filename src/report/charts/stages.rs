@@ -44,7 +44,7 @@ fn note(report: &Report<'_>, layer: &LayerRows<'_>) -> String {
     let mut text = "Stages are timed in passes of their own and need not add up to the whole.".to_owned();
     if let [first, rest @ ..] = &slow[..] {
         let others = if rest.is_empty() { String::new() } else { format!(" and {}", count(rest.len(), "more case")) };
-        text += &format!(" Left out because they take much longer: {} ({}){others}.", first.name(), first.time);
+        text = format!("{text} Left out because they take much longer: {} ({}){others}.", first.name(), first.time);
     }
     text
 }

@@ -63,7 +63,7 @@ fn interval(row: &Measurement) -> String {
     let ends = row.time_ci95_low_ns.zip(row.time_ci95_high_ns);
     let mut text = ends.map_or(String::new(), |(low, high)| format!("\n95 % interval {} to {}", Nanoseconds(low), Nanoseconds(high)));
     if let Some(preparation) = row.time_preparation_ns {
-        text += &format!("\npreparation, once for given weights: {}", Nanoseconds(preparation));
+        text = format!("{text}\npreparation, once for given weights: {}", Nanoseconds(preparation));
     }
     text
 }
