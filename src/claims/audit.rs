@@ -3,12 +3,13 @@
 use super::claimed::{Judgement, is_of_bytes, judge};
 use super::expression::{Answer, Evaluator, Fault};
 use super::file::{Claim, Figure, Ours};
-use super::measured::{Book, Needs, Want};
+use super::measured::{Book, Measurements, Needs, Want};
 use super::{ClaimError, Row, Source, Verdict};
 use crate::record::Measurement;
 use crate::suite::{Layer, Suite};
 use globset::Glob;
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 /// The claims whose id matches one of the patterns; all where there is none.
@@ -39,7 +40,7 @@ pub fn select(claims: Vec<Claim>, patterns: &[String]) -> Result<Vec<Claim>, Cla
 /// # Errors
 /// [`ClaimError::Content`] names the place of an expression that goes wrong with what was measured.
 pub fn audit(claims: &[Claim], measurements: Option<&[Measurement]>) -> Result<Vec<Row>, ClaimError> {
-    let book = measurements.map(|rows| Evaluator::new(Arc::new(Book::new(rows))));
+    let book = measurements.map(|rows| Evaluator::new(&(Arc::new(Book::new(rows)) as Arc<dyn Measurements>)));
     let mut rows = Vec::new();
     for claim in claims {
         let first = rows.len();
@@ -88,7 +89,7 @@ fn row(claim: &Claim, figure: &Figure, book: Option<&Evaluator>) -> Result<Row, 
     };
     row.how = how(claim, expression);
     let needs = Arc::new(Needs::default());
-    let closed = Evaluator::new(Arc::<Needs>::clone(&needs)).evaluate(expression, &claim.with);
+    let closed = evaluator(&needs).evaluate(expression, &claim.with);
     let measured = !needs.taken().is_empty() || expression.contains("measured_") || expression.contains("fastest(");
     if !measured {
         row.source = Source::ClosedForm;
@@ -96,8 +97,8 @@ fn row(claim: &Claim, figure: &Figure, book: Option<&Evaluator>) -> Result<Row, 
     let answer = match (measured, closed, book) {
         // What is not there needs no measuring to be told.
         (_, Ok(Answer::NotTestable(why)), _) => Answer::NotTestable(why),
-        (false, answer, _) => answer.map_err(|fault| fault_at(figure, fault))?,
-        (true, _, Some(book)) => book.evaluate(expression, &claim.with).map_err(|fault| fault_at(figure, fault))?,
+        (false, answer, _) => answer.map_err(|fault| fault_at(figure, &fault))?,
+        (true, _, Some(book)) => book.evaluate(expression, &claim.with).map_err(|fault| fault_at(figure, &fault))?,
         (true, _, None) => Answer::NotMeasured("measured with --measure, or taken from the run of --run".into()),
     };
     match answer {
@@ -133,26 +134,32 @@ fn decide(row: &mut Row, claim: &Claim, figure: &Figure, figures: &[(String, f64
     row.reason = reasons.join("; ");
 }
 
+/// A place for evaluating expressions that takes down what they need.
+fn evaluator(needs: &Arc<Needs>) -> Evaluator {
+    let needs: Arc<dyn Measurements> = Arc::<Needs>::clone(needs);
+    Evaluator::new(&needs)
+}
+
 /// The expression, and what the names in it stand for.
 fn how(claim: &Claim, expression: &str) -> String {
     let mut text = expression.split_whitespace().collect::<Vec<_>>().join(" ");
     for (name, value) in &claim.with {
         let mut words = expression.split(|c: char| !c.is_alphanumeric() && c != '_');
         if words.any(|word| word == name) {
-            text += &format!("; {name} = {value}");
+            let _ = write!(text, "; {name} = {value}");
         }
     }
     text
 }
 
-fn fault_at(figure: &Figure, fault: Fault) -> ClaimError {
+fn fault_at(figure: &Figure, fault: &Fault) -> ClaimError {
     ClaimError::Content { place: figure.place.clone(), problem: super::printable(&fault.problem) }
 }
 
 /// What a run must measure for the claims: suites named `claims`, each with the patterns of the cases that its layers need.
 pub fn needed(claims: &[Claim]) -> Vec<(Suite, Vec<String>)> {
     let needs = Arc::new(Needs::default());
-    let evaluator = Evaluator::new(Arc::<Needs>::clone(&needs));
+    let evaluator = evaluator(&needs);
     for claim in claims {
         for figure in &claim.figures {
             if let Ours::Expression(expression) = &figure.ours {

@@ -51,6 +51,7 @@ impl Claimed {
     }
 
     /// The verdict on the figure alone, in one reading, and how much larger it is than `ours`, in percent.
+    #[expect(clippy::float_cmp, reason = "a bound that is in it is in it exactly")]
     fn against(self, ours: f64) -> (Verdict, Option<f64>) {
         let (holds, claimed) = match self {
             Self::Number { value, digit } => (is_rounded(value, digit, ours), value),
@@ -85,7 +86,10 @@ fn is_rounded(value: f64, digit: f64, ours: f64) -> bool {
     const CLOSE: f64 = 0.05;
     // The decimals of a figure are not those of binary fractions.
     let slack = 1e-9 * ours.abs().max(digit);
-    let beyond = if value.signum() == ours.signum() || value == 0.0 { ours.abs() - value.abs() } else { return value == ours };
+    if value != 0.0 && ours != 0.0 && (value < 0.0) != (ours < 0.0) {
+        return false;
+    }
+    let beyond = ours.abs() - value.abs();
     (-digit / 2.0 - slack..digit - slack).contains(&beyond) && beyond.abs() <= CLOSE * ours.abs() + slack
 }
 

@@ -16,9 +16,9 @@ type Bytes = Result<f64, Error>;
 
 /// Adds them all.
 pub(super) fn add(environment: &mut Environment<'static>) {
-    environment.add_function("parameters", |conv: &str, options: Kwargs| typed(conv, &options, |conv| conv.weight_elements()));
-    environment.add_function("input", |conv: &str, options: Kwargs| typed(conv, &options, |conv| conv.input_elements()));
-    environment.add_function("output", |conv: &str, options: Kwargs| typed(conv, &options, |conv| conv.output_elements()));
+    environment.add_function("parameters", |conv: &str, options: Kwargs| typed(conv, &options, Conv::weight_elements));
+    environment.add_function("input", |conv: &str, options: Kwargs| typed(conv, &options, Conv::input_elements));
+    environment.add_function("output", |conv: &str, options: Kwargs| typed(conv, &options, Conv::output_elements));
     environment.add_function("activations", |conv: &str, options: Kwargs| {
         typed(conv, &options, |conv| conv.input_elements() + conv.output_elements())
     });

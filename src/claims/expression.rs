@@ -89,13 +89,13 @@ pub(super) struct Evaluator(Environment<'static>);
 
 impl Evaluator {
     /// With measurements to ask.
-    pub(super) fn new(measurements: Arc<dyn Measurements>) -> Self {
+    pub(super) fn new(measurements: &Arc<dyn Measurements>) -> Self {
         let mut environment = Environment::empty();
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         environment.set_debug(true);
         environment.set_fuel(Some(FUEL));
         closed::add(&mut environment);
-        measured::add(&mut environment, &measurements);
+        measured::add(&mut environment, measurements);
         Self(environment)
     }
 
@@ -237,7 +237,8 @@ mod tests {
     use super::*;
 
     fn evaluate(text: &str) -> Result<Answer, Fault> {
-        Evaluator::new(Arc::new(Needs::default())).evaluate(text, &BTreeMap::from([("c".to_owned(), Value::from("n1c3h8w8_k4r3s3_p1"))]))
+        Evaluator::new(&(Arc::new(Needs::default()) as Arc<dyn Measurements>))
+            .evaluate(text, &BTreeMap::from([("c".to_owned(), Value::from("n1c3h8w8_k4r3s3_p1"))]))
     }
 
     #[track_caller]

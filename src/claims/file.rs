@@ -16,7 +16,7 @@
 
 use super::claimed::Claimed;
 use super::expression::Evaluator;
-use super::measured::Needs;
+use super::measured::{Measurements, Needs};
 use super::{ClaimError, printable};
 use crate::suite::Place;
 use minijinja::Value;
@@ -222,7 +222,8 @@ impl Text<'_> {
         let start = span.start + quote;
         let verbatim = self.text.get(start..).is_some_and(|rest| rest.starts_with(text.as_str()));
         let needs = Arc::new(Needs::default());
-        match Evaluator::new(Arc::<Needs>::clone(&needs)).evaluate(text, with) {
+        let asked: Arc<dyn Measurements> = Arc::<Needs>::clone(&needs);
+        match Evaluator::new(&asked).evaluate(text, with) {
             // What goes wrong with placeholders for measurements need not go wrong with measurements.
             Err(fault) if needs.taken().is_empty() => {
                 let at = fault.range.filter(|_| verbatim).map_or(span.start, |range| start + range.start.min(text.len()));

@@ -63,12 +63,12 @@ fn workspace(rows: &[Row]) -> String {
     const SAME: f64 = 1.15;
     let told = sweeps(rows, UNFOLDED).into_iter().filter_map(|(sweep, own)| {
         let (least, most) = extent(own.iter().filter_map(|row| row.blow_up()))?;
-        let (first, last) = (own.first()?, own.last()?);
-        let over = format!("{sweep} {} to {}", first.value, last.value);
+        let [start, .., end] = &own[..] else { return None };
+        let over = format!("{sweep} {} to {}", start.value, end.value);
         Some(if most <= least * SAME {
-            format!("stays at {} over {over}", times(last.blow_up()?))
+            format!("stays at {} over {over}", times(end.blow_up()?))
         } else {
-            format!("goes from {} to {} over {over}", times(first.blow_up()?), times(last.blow_up()?))
+            format!("goes from {} to {} over {over}", times(start.blow_up()?), times(end.blow_up()?))
         })
     });
     let told: Vec<String> = told.collect();

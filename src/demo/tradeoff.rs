@@ -8,7 +8,7 @@ use crate::conv::Conv;
 use crate::record::Measurement;
 use crate::units::{Bytes, Nanoseconds};
 
-/// A layer of ResNet's second stage at a quarter of its channels: small enough for a software driver.
+/// A 3x3 layer with half the channels that the first stage of residual networks has: small enough for a software driver.
 const LAYER: &str = "n1c32h56w56_k32r3s3_p1";
 
 pub(super) fn points(conv: Option<Conv>) -> Result<Vec<Point>, DemoError> {

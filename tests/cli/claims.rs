@@ -45,7 +45,20 @@ fn without_a_run_every_claim_with_a_closed_form_is_decided() {
     assert_eq!(ended.stderr, "");
     assert!(ended.stdout.ends_with("56 claims: 24 holds, 2 not_measured, 3 not_testable_here, 8 off, 19 fails.\n"), "{}", ended.stdout);
     let ended = Ended::good(convledger(&["claims", "--id", "A0[78]", "--id", "B0[67]", "--id", "A31"]));
-    insta::assert_snapshot!(ended.stdout, @"");
+    insta::assert_snapshot!(ended.stdout, @r"
+     id   claim                                                              claimed      ours        by  verdict
+     A07  Output of ResNet-18's first convolution, batch 1                   3.14 MB  3.211 MB    -2.2 %  off
+     A08  Output of ResNet-18's first convolution at batch 8, 16…: batch 8   25.1 MB  25.69 MB    -2.3 %  off
+            batch 16                                                         50.2 MB  51.38 MB    -2.3 %  off
+            batch 32                                                        100.4 MB  102.8 MB    -2.3 %  off
+     A31  Two models on one device hold more workspace than twice one: 58…  > 420 MB         -            not_testable_here
+     B06  Column matrix of a 3x3 convolution with padding…: by closed form    115 MB  115.6 MB            holds
+            as allocated                                                      115 MB         -            not_measured
+     B07  That column matrix over the input feature map: by closed form     30 ratio   9 ratio  +233.3 %  fails
+            as allocated                                                    30 ratio         -            not_measured
+
+    5 claims: 1 holds, 1 not_testable_here, 2 off, 1 fails.
+    ");
 }
 
 #[test]
@@ -117,7 +130,7 @@ fn faults_are_one_line() {
     let path = |name: &str| folder.path().join(name).display().to_string();
     let claim = |ours: &str| format!("[[claim]]\nid = 'X'\nstatement = 's'\nfigure = [{{ claimed = '1', ours = \"{ours}\" }}]\n");
     let files = [
-        ("loop.toml", claim("fit_exponent([1] * 100000000)")),
+        ("loop.toml", claim("'a' * 90000000")),
         ("typo.toml", claim("parametres('n1c1w1_k1s1')")),
         ("conv.toml", claim("output('n1c1w1_k2s2')")),
         ("binary.toml", "\u{0}".into()),
@@ -140,5 +153,28 @@ fn faults_are_one_line() {
         &["claims", "--run", &path("none")],
         &["claims", "--id", "C01", "--out", &path("typo.toml")],
     ]);
-    insta::assert_snapshot!(told.replace(&path(""), "FOLDER/"), @"");
+    insta::assert_snapshot!(told.replace(&path(""), "FOLDER/"), @r"
+    $ claims --id Z9
+    convledger: --id 'Z9' matches none of the claims: A01, A02, A03, A04, A05, A06, A07, A08, A09, A10, A11, A12, A13, A14, A15, A16, A17, A18, A19, A20, A21, A22, A23, A24, A25, A26, A27, A28, A29, A30, A31, A32, A33, A34, B01, B02, B03, B04, B05, B06, B07, B08, B09, B10, B11, B12, B13, B14, B15, B16, C01, C02, C03, C04, C05, C06
+    $ claims --id A[ --format csv
+    convledger: --id 'A[': unclosed character class; missing ']'
+    $ claims --claims FOLDER/none.toml
+    convledger: cannot read FOLDER/none.toml: No such file or directory (os error 2)
+    $ claims --claims FOLDER/loop.toml
+    convledger: FOLDER/loop.toml:4:35: engine ran out of fuel
+    $ claims --claims FOLDER/typo.toml
+    convledger: FOLDER/typo.toml:4:36: unknown function: parametres is unknown
+    $ claims --claims FOLDER/conv.toml
+    convledger: FOLDER/conv.toml:4:36: 'n1c1w1_k2s2': kernel s spans 2 elements but w has only 1 with its padding
+    $ claims --claims FOLDER/binary.toml
+    convledger: FOLDER/binary.toml:1:2: key with no value, expected `=`
+    $ claims --claims FOLDER/large.toml
+    convledger: FOLDER/large.toml: larger than 1048576 bytes, too large for a file of claims
+    $ claims --claims FOLDER/latin.toml
+    convledger: cannot read FOLDER/latin.toml: stream did not contain valid UTF-8
+    $ claims --run FOLDER/none
+    convledger: FOLDER/none holds no run: it has no measurements.csv
+    $ claims --id C01 --out FOLDER/typo.toml
+    convledger: cannot create FOLDER/typo.toml: File exists (os error 17)
+    ");
 }

@@ -74,6 +74,6 @@ fn faults_are_one_line() {
     for wrong in [&["demo", "dance"][..], &["demo", "tradeoff", "n1"]] {
         let ended = Ended::of(convledger(wrong));
         assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""));
-        assert!(ended.stderr.contains(wrong[1]) && ended.stderr.lines().count() < 8, "{}", ended.stderr);
+        assert!(ended.stderr.contains(&format!("'{}'", wrong[wrong.len() - 1])) && ended.stderr.lines().count() < 8, "{}", ended.stderr);
     }
 }
