@@ -35,11 +35,13 @@
     // In reading order, whatever the order of drawing.
     const place = (hit) => [Number(hit.getAttribute("x")), Number(hit.getAttribute("y"))];
     const order = hits.slice().sort((a, b) => { const p = place(a), q = place(b); return p[0] - q[0] || p[1] - q[1]; });
+    const stop = (next) => { for (const hit of hits) hit.setAttribute("tabindex", hit === next ? "0" : "-1"); };
     const go = (to) => {
       const next = order[Math.max(0, Math.min(to, order.length - 1))];
-      for (const hit of hits) hit.setAttribute("tabindex", hit === next ? "0" : "-1");
+      stop(next);
       next.focus();
     };
+    stop(order[0]);
     // Where the pointer tells nothing, the mark with the focus does.
     const rest = () => { if (hits.includes(document.activeElement)) show(document.activeElement); else hide(); };
     area.addEventListener("pointerover", (event) => { const hit = event.target.closest(".hit"); if (hit) show(hit); else rest(); });
