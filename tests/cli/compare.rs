@@ -1,14 +1,14 @@
 //! `convledger compare`: kept runs against themselves, against doctored copies, and against each other. No device.
 
 use crate::{Ended, convledger};
+use convledger::record::{Run, Status};
 use csv::StringRecord;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// With samples.
-pub(crate) const KEPT: &str = "results/2026-11-30-llvmpipe-llvm-15-0-6-256-bits";
-const PASSES: [&str; 2] =
-    ["results/2026-11-30-llvmpipe-llvm-15-0-6-256-bits-peers-1", "results/2026-11-30-llvmpipe-llvm-15-0-6-256-bits-peers-2"];
+pub(crate) const KEPT: &str = "tests/data/runs/default";
+const PASSES: [&str; 2] = ["tests/data/runs/pass-1", "tests/data/runs/pass-2"];
 
 pub(crate) fn kept(name: &str) -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name).display().to_string()
@@ -93,11 +93,27 @@ fn a_run_and_itself_are_the_same() {
     let run = kept(KEPT);
     let ended = Ended::good(convledger(&["compare", &run, &run, "--fail-on", "slower:0%,mean:0%,memory,status,missing,unsure"]));
     assert!(ended.stdout.contains("\nThe surroundings are the same.\n"), "{}", ended.stdout);
-    assert!(ended.stdout.contains("113 cases: 0 SLOWER, 0 FASTER, 0 UNSURE, 82 SAME; 31 without two times\n"), "{}", ended.stdout);
-    assert!(ended.stdout.contains("Geometric mean of 82 ratios: 1.000 (95 % interval 1.000 to 1.000)\n"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("66 cases: 0 SLOWER, 0 FASTER, 0 UNSURE, 49 SAME; 17 without two times\n"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("Geometric mean of 49 ratios: 1.000 (95 % interval 1.000 to 1.000)\n"), "{}", ended.stdout);
     assert_eq!(ended.stderr, format!("note: {run} is the baseline's own folder: every measurement is compared with itself\n"));
     let all = Ended::good(convledger(&["compare", &run, &run, "--all"])).stdout;
-    assert_eq!(lines_with(&all, &["identical", "SAME"]).len(), 82);
+    assert_eq!(lines_with(&all, &["identical", "SAME"]).len(), 49);
+}
+
+/// Every run that the repository keeps, whatever was measured.
+#[test]
+fn kept_results_are_the_same_as_themselves() {
+    let folders = fs::read_dir(kept("results")).expect("results/").map(|entry| entry.expect("an entry").path());
+    let runs: Vec<PathBuf> = folders.filter(|path| path.join("measurements.csv").exists()).collect();
+    assert!(!runs.is_empty());
+    for path in runs {
+        let rows = Run::read(&path).expect("a run").measurements;
+        let timed = rows.iter().filter(|row| row.status == Status::Ok).count();
+        let path = path.display().to_string();
+        let ended = Ended::good(convledger(&["compare", &path, &path, "--fail-on", "slower,mean,memory,status,missing,unsure"]));
+        let tally = format!("cases: 0 SLOWER, 0 FASTER, 0 UNSURE, {timed} SAME");
+        assert!(ended.stdout.contains(&tally), "{tally}:\n{}", ended.stdout);
+    }
 }
 
 #[test]
@@ -111,7 +127,7 @@ fn a_doctored_copy_is_found_out() {
         let copy = doctored(&folder.path().join(name), files);
         let ended = Ended::of(convledger(&["compare", &bare, &copy, "--fail-on", "slower:5%,memory:512KiB,status,missing"]));
         assert_eq!(ended.code, Some(1), "{}", ended.stderr);
-        assert!(ended.stdout.contains("113 cases: 1 SLOWER, 0 FASTER, 0 UNSURE, 80 SAME; 32 without two times\n"), "{}", ended.stdout);
+        assert!(ended.stdout.contains("66 cases: 1 SLOWER, 0 FASTER, 0 UNSURE, 47 SAME; 18 without two times\n"), "{}", ended.stdout);
         let [line] = lines_with(&ended.stdout, &["  SLOWER"])[..] else { panic!("one line: {}", ended.stdout) };
         assert!(["resnet18.conv1", "direct_tiled", "  1.500  ", from].iter().all(|part| line.contains(part)), "{line}");
         let told: Vec<&str> = ended.stderr.lines().filter(|line| !line.starts_with("note: ")).collect();
@@ -131,10 +147,10 @@ fn a_doctored_copy_is_found_out() {
         assert_eq!(lines_with(&ended.stdout, &["direct_tiled", "computation  allocated", "+1,048,576 B"]).len(), 1, "{}", ended.stdout);
         // The other way round it is faster, and a rule that looks for slower cases holds.
         let back = Ended::good(convledger(&["compare", &copy, &bare, "--fail-on", "slower,memory,mean"]));
-        assert!(back.stdout.contains("113 cases: 0 SLOWER, 1 FASTER, 0 UNSURE, 80 SAME"), "{}", back.stdout);
+        assert!(back.stdout.contains("66 cases: 0 SLOWER, 1 FASTER, 0 UNSURE, 47 SAME"), "{}", back.stdout);
         // A threshold past the change makes it none.
         let wide = Ended::good(convledger(&["compare", &bare, &copy, "--threshold", "60%", "--fail-on", "slower"]));
-        assert!(wide.stdout.contains("113 cases: 0 SLOWER, 0 FASTER, 0 UNSURE, 81 SAME"), "{}", wide.stdout);
+        assert!(wide.stdout.contains("66 cases: 0 SLOWER, 0 FASTER, 0 UNSURE, 48 SAME"), "{}", wide.stdout);
     }
 }
 
@@ -147,7 +163,7 @@ fn programs_read_the_same() {
     let header = reader.headers().expect("a header").clone();
     let columns = Cells(&header);
     let rows: Vec<StringRecord> = reader.records().map(|row| row.expect("a row")).collect();
-    assert_eq!(rows.len(), 113);
+    assert_eq!(rows.len(), 66);
     let slower: Vec<_> = rows.iter().filter(|row| &row[columns.at("verdict")] == "SLOWER").collect();
     let [row] = slower[..] else { panic!("one: {slower:?}") };
     let number = |name: &str| row[columns.at(name)].parse::<f64>().expect(name);
@@ -158,11 +174,11 @@ fn programs_read_the_same() {
     let text = Ended::good(convledger(&["compare", &kept(KEPT), &copy, "--format", "json"])).stdout;
     let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     let comparison = &json["comparisons"][0];
-    assert_eq!(comparison["verdicts"], serde_json::json!({ "SLOWER": 1, "FASTER": 0, "UNSURE": 0, "SAME": 80 }));
-    assert_eq!(comparison["cases"].as_array().map(Vec::len), Some(113));
+    assert_eq!(comparison["verdicts"], serde_json::json!({ "SLOWER": 1, "FASTER": 0, "UNSURE": 0, "SAME": 47 }));
+    assert_eq!(comparison["cases"].as_array().map(Vec::len), Some(66));
     assert_eq!(json["threshold"], 0.05);
     let mean = &comparison["geometric_mean"];
-    let expected = 1.5_f64.powf(1.0 / 81.0);
+    let expected = 1.5_f64.powf(1.0 / 48.0);
     assert!((mean["value"].as_f64().expect("a number") - expected).abs() < 1e-9, "{mean}");
 }
 
@@ -176,17 +192,17 @@ fn runs_of_other_suites_meet_where_their_problems_do() {
     assert_eq!(sections.len(), 3, "a baseline and two");
     assert!(sections[1].contains("there default/resnet18.layer1.0.conv1"), "{}", sections[1]);
     assert!(
-        sections[1].contains("Only in the baseline, 80 cases:\n") && sections[1].contains("Only in the run compared, 89 cases:\n"),
+        sections[1].contains("Only in the baseline, 24 cases:\n") && sections[1].contains("Only in the run compared, 50 cases:\n"),
         "{}",
         sections[1]
     );
     assert!(sections[1].contains("\n convledger commit ") && !sections[1].contains("driver"), "{}", sections[1]);
     // A repeat says of itself that all its differences are such as the baseline has by itself: nothing is beyond them.
-    assert!(sections[2].contains("104 cases: 0 SLOWER, 0 FASTER, "), "{}", sections[2]);
+    assert!(sections[2].contains("40 cases: 0 SLOWER, 0 FASTER, "), "{}", sections[2]);
     assert!(sections[2].contains("Caution: on the same device π, multiply-adds in f32 came to 0.657 of what it was."), "{}", sections[2]);
-    assert!(sections[2].contains("repeats differ 107.1 %"), "{}", sections[2]);
+    assert!(sections[2].contains("repeats differ 82.0 %"), "{}", sections[2]);
     let without = Ended::good(convledger(&["compare", &one, &two])).stdout;
-    assert!(without.contains("104 cases: 15 SLOWER, 4 FASTER, 49 UNSURE, 1 SAME; 35 without two times\n"), "{without}");
+    assert!(without.contains("40 cases: 7 SLOWER, 3 FASTER, 14 UNSURE, 1 SAME; 15 without two times\n"), "{without}");
 }
 
 const HOSTILE: [&str; 4] =
@@ -290,7 +306,7 @@ fn faults_are_one_line() {
     convledger: TMP/newer/environment.json: schema_version is 7, this version reads 1
     convledger: TMP/broken/measurements.csv, line 24, column time_median_ns: "inf" is not a finite number
     convledger: cannot read TMP/headless/environment.json: No such file or directory (os error 2)
-    convledger: RUN and TMP/other have no case in common: the one has 113 cases of default, the other 113 cases of default
+    convledger: RUN and TMP/other have no case in common: the one has 66 cases of default, the other 66 cases of default
     convledger: --repeat TMP/other: no timed case in common with RUN
     "#);
 }

@@ -216,7 +216,9 @@ fn samples_of(run: &Run) -> SamplesByCase<'_> {
     for row in &run.samples {
         by_case.entry(&row.case).or_default().push(row);
     }
-    by_case.values_mut().for_each(|rows| rows.sort_by_key(|row| row.sample));
+    for rows in by_case.values_mut() {
+        rows.sort_by_key(|row| row.sample);
+    }
     by_case
 }
 

@@ -86,11 +86,11 @@ fn surroundings(held: &Held<'_>) -> String {
             format!("{} ({:.3} of it)", value(peak.values.other), peak.ratio()),
         ]);
     }
-    let head = match held.differences.len() {
+    let count = match held.differences.len() {
         0 => "The surroundings are the same.".to_owned(),
         n => format!("{} between the surroundings:", plural(n, "difference")),
     };
-    format!("{head}\n\n{}", table(&["", "baseline", "compared"], &rows))
+    format!("{count}\n\n{}", table(&["", "baseline", "compared"], &rows))
 }
 
 fn row(report: &Report<'_>, case: &Case, verdict: Verdict, many: bool) -> Vec<String> {

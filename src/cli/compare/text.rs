@@ -47,11 +47,11 @@ fn surroundings(held: &Held<'_>) -> String {
         vec![peak.what.to_owned(), value(peak.values.baseline), format!("{} ({:.3} of it)", value(peak.values.other), peak.ratio())]
     });
     let rows: Vec<Vec<String>> = differ.chain(peaks).collect();
-    let head = match held.differences.len() {
+    let count = match held.differences.len() {
         0 => "The surroundings are the same.".to_owned(),
         n => format!("{} between the surroundings:", plural(n, "difference")),
     };
-    if rows.is_empty() { head + "\n\n" } else { format!("{head}\n{}\n", lines(&table(&["", "baseline", "compared"], rows))) }
+    if rows.is_empty() { count + "\n\n" } else { format!("{count}\n{}\n", lines(&table(&["", "baseline", "compared"], rows))) }
 }
 
 fn times(report: &Report<'_>, held: &Held<'_>, many: bool) -> String {

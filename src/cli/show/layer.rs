@@ -7,6 +7,7 @@ use crate::analysis::{LayerRows, TimedRow, ledger_totals};
 use crate::cli::table::clean;
 use crate::record::StepRow;
 use crate::units::{Bytes, Nanoseconds};
+use std::fmt::Write;
 
 /// Columns of a bar, where the screen has them.
 const BAR: usize = 40;
@@ -119,10 +120,10 @@ impl Shown<'_> {
             return None;
         }
         let mut text = self.table(&["algorithm", "stage", ">time", ">share", "", "bound by"], rows);
-        match best.len().saturating_sub(shown) {
-            0 => {}
-            1 => text += "  1 slower algorithm with --layer\n",
-            more => text += &format!("  {more} slower algorithms with --layer\n"),
+        let more = best.len().saturating_sub(shown);
+        if more > 0 {
+            let algorithms = if more == 1 { "algorithm" } else { "algorithms" };
+            let _ = writeln!(text, "  {more} slower {algorithms} with --layer");
         }
         Some(text)
     }

@@ -1,4 +1,4 @@
-//! Whole runs: those that the repository keeps, and copies of them with doctored rows.
+//! Whole runs: some that are kept for tests, and copies of them with doctored rows.
 
 use crate::analysis::compare::environment::COMPARED;
 use crate::analysis::compare::{
@@ -9,12 +9,12 @@ use crate::record::{Run, Status};
 use std::path::Path;
 
 fn kept(name: &str) -> Run {
-    Run::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("results").join(name)).expect(name)
+    Run::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/runs").join(name)).expect(name)
 }
 
 /// With samples.
 fn default_run() -> Run {
-    kept("2026-11-30-llvmpipe-llvm-15-0-6-256-bits")
+    kept("default")
 }
 
 fn five() -> Threshold {
@@ -37,7 +37,7 @@ fn a_run_is_the_same_as_itself_everywhere() {
     let run = default_run();
     let comparison = compare(&run, &run);
     let timed = run.measurements.iter().filter(|row| row.status == Status::Ok).count();
-    assert!(timed > 50, "{timed}");
+    assert!(timed > 40, "{timed}");
     assert_eq!(counts(&comparison), [0, 0, 0, timed]);
     assert_eq!(comparison.cases.len(), run.measurements.len());
     assert_eq!(differences(&run, &run), []);
@@ -81,11 +81,11 @@ fn doctor(run: &mut Run, at: usize, factor: f64) {
 fn doctored_rows_are_found_and_no_others() {
     let run = default_run();
     let [slow, fast, ..] = steady(&run)[..] else { panic!("two steady cases") };
-    let fat = (0..run.measurements.len())
+    let heavy = (0..run.measurements.len())
         .find(|&at| ![slow, fast].contains(&at) && run.measurements[at].computation_allocated_bytes.is_some_and(|b| b > 0))
         .expect("a workspace");
     let broken = (0..run.measurements.len())
-        .rfind(|&at| run.measurements[at].status == Status::Ok && ![slow, fast, fat].contains(&at))
+        .rfind(|&at| run.measurements[at].status == Status::Ok && ![slow, fast, heavy].contains(&at))
         .expect("another");
     for keep_samples in [true, false] {
         let mut doctored = run.clone();
@@ -94,7 +94,7 @@ fn doctored_rows_are_found_and_no_others() {
         }
         doctor(&mut doctored, slow, 1.2);
         doctor(&mut doctored, fast, 0.8);
-        let row = &mut doctored.measurements[fat];
+        let row = &mut doctored.measurements[heavy];
         row.computation_allocated_bytes = row.computation_allocated_bytes.map(|bytes| bytes + (2 << 20));
         let row = &mut doctored.measurements[broken];
         (row.status, row.reason, row.time_median_ns) = (Status::Wrong, "rel_l2 0.1 > 0.001".into(), None);
@@ -116,7 +116,7 @@ fn doctored_rows_are_found_and_no_others() {
             failure("slower", &comparison).expect("fails").starts_with(&format!("slower: {} takes 1.200 times as long (1.1", name(slow)))
         );
         assert_eq!(failure("slower:30%", &comparison), None);
-        let grown = format!("memory:1048576B: {} has 2,097,152 B more in the computation ledger, allocated", name(fat));
+        let grown = format!("memory:1048576B: {} has 2,097,152 B more in the computation ledger, allocated", name(heavy));
         assert_eq!(failure("memory:1MiB", &comparison), Some(grown));
         assert_eq!(failure("memory:2MiB", &comparison), None, "not more than that");
         assert_eq!(failure("status", &comparison), Some(format!("status: {} was ok, is wrong: rel_l2 0.1 > 0.001", name(broken))));
@@ -140,7 +140,7 @@ fn samples_that_contradict_the_median_are_not_used() {
 /// Two passes over the same layers, with the same program on the same machine, one after the other.
 #[test]
 fn two_passes_differ_by_their_noise_and_their_command_lines() {
-    let (one, two) = (kept("2026-11-30-llvmpipe-llvm-15-0-6-256-bits-peers-1"), kept("2026-11-30-llvmpipe-llvm-15-0-6-256-bits-peers-2"));
+    let (one, two) = (kept("pass-1"), kept("pass-2"));
     let comparison = compare(&one, &two);
     assert_eq!(comparison.cases.len(), one.measurements.len());
     assert!(comparison.lone.baseline.is_empty() && comparison.lone.other.is_empty());
@@ -261,7 +261,7 @@ fn different_clocks_are_never_told_apart() {
     let comparison = compare(&run, &other);
     let [slower, faster, unsure, same] = counts(&comparison);
     assert_eq!((slower, faster, same), (0, 0, 0));
-    assert!(unsure > 50);
+    assert!(unsure > 40);
     assert_eq!(geometric_mean(&comparison.cases), None);
 }
 
