@@ -48,6 +48,8 @@ pub struct SuiteBudget<'a> {
     pub limit: WorkspaceLimit,
     /// Layers with a verified case, each counted once.
     pub layers: usize,
+    /// Of these, layers with a verified case that keeps to the limit.
+    pub within: usize,
     /// Whether a layer counts as often as its network has it; otherwise once, since the files do not tell.
     pub counted: bool,
     /// Whether it has any of them more than once.
@@ -125,6 +127,7 @@ fn budget<'a>(layers: &[&LayerRows<'a>], counts: Option<&[u64]>, limit: Workspac
         cache: layers[0].cache(),
         limit,
         layers: layers.len(),
+        within: layers.iter().filter(|layer| within(layer, limit).fastest.is_some()).count(),
         counted: counts.is_some(),
         repeated: counts.is_some_and(|counts| counts.iter().any(|count| *count > 1)),
         time: here.map(|(time, _)| Nanoseconds(time)),
@@ -156,6 +159,7 @@ mod tests {
         let told: Vec<_> = all.iter().map(|b| (b.layers, b.counted, b.time, b.workspace, b.slowdown)).collect();
         let best = (2, false, Some(Nanoseconds(150.0)), Some(Bytes(1 << 20)), Some(1.0));
         assert_eq!(told, [(2, false, None, None, None), best, best]);
+        assert_eq!(all.iter().map(|b| b.within).collect::<Vec<_>>(), [1, 2, 2]);
     }
 
     #[test]

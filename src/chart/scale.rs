@@ -48,7 +48,8 @@ impl Map {
                 let margin = MARGIN * (high - low + 2.0 * missing);
                 (low, high) = (low - missing - margin, high + missing + margin + headroom * (high - low + 2.0 * missing));
                 let zero = values.contains(&0.0);
-                let mut at = log_ticks(low, high, ticks, axis.unit);
+                // Where all is zero there is nothing to be told after it.
+                let mut at = if zero && most == 0.0 { Vec::new() } else { log_ticks(low, high, ticks, axis.unit) };
                 if zero {
                     at.insert(0, 0.0);
                 }
@@ -204,6 +205,7 @@ mod tests {
 
     #[test]
     fn axes_of_nothing_or_of_one_value_have_a_range() {
+        assert_eq!(Map::new(&axis(Unit::Bytes, Scale::Log), &[0.0, 0.0], 6, 0.0).ticks(), [0.0]);
         for scale in [Scale::Linear, Scale::Log] {
             for values in [&[][..], &[0.0], &[5.0], &[f64::MAX], &[f64::MIN_POSITIVE]] {
                 let map = Map::new(&axis(Unit::Time, scale.clone()), values, 6, 0.1);

@@ -107,7 +107,7 @@ fn limits(layers: &[LayerRows<'_>]) -> Vec<String> {
             };
             parts.push(match (budget.time, budget.slowdown) {
                 (Some(time), Some(slowdown)) => format!("{limit} {time}, {} of that", times(slowdown)),
-                _ => format!("{limit} not all of them have a verified case"),
+                _ => format!("{limit} only {} of them {} a verified case", budget.within, if budget.within == 1 { "has" } else { "have" }),
             });
         }
         let what = format!("{} of {}{often}{cold}", count(first.layers, "layer"), shortened(first.suite, NAME));

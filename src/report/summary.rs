@@ -55,6 +55,8 @@ struct Limit {
     time: Option<Quantity>,
     workspace: Option<Quantity>,
     slowdown: Option<String>,
+    /// Of a suite: how many layers have a case that keeps to it.
+    within: usize,
 }
 
 /// What limits cost a suite.
@@ -89,6 +91,7 @@ impl Layer {
                 time: within.fastest.map(|case| time(case.time)),
                 workspace: within.fastest.map(|case| bytes(case.workspace)),
                 slowdown: within.slowdown.map(times),
+                within: usize::from(within.fastest.is_some()),
             }
         };
         let figure = |chart: &LayerChart| {
@@ -126,6 +129,7 @@ pub(super) fn of_suites(report: &Report<'_>) -> Vec<Budget> {
         time: budget.time.map(time),
         workspace: budget.workspace.map(bytes),
         slowdown: budget.slowdown.map(times),
+        within: budget.within,
     };
     let of_suite = |suite: &[SuiteBudget<'_>]| Budget {
         suite: Name::new(suite[0].suite).short,
