@@ -1,8 +1,8 @@
 //! Answers computed from records alone.
 
 pub mod auto;
-pub mod compare;
 pub mod budget;
+pub mod compare;
 mod group;
 mod layers;
 mod ledgers;

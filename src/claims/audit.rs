@@ -153,7 +153,7 @@ fn how(claim: &Claim, expression: &str) -> String {
 }
 
 fn fault_at(figure: &Figure, fault: &Fault) -> ClaimError {
-    ClaimError::Content { place: figure.place.clone(), problem: super::printable(&fault.problem) }
+    ClaimError::Content { place: figure.place.clone(), problem: crate::suite::printable(&fault.problem) }
 }
 
 /// What a run must measure for the claims: suites named `claims`, each with the patterns of the cases that its layers need.

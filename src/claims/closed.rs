@@ -90,7 +90,7 @@ fn typed(key: &str, options: &Kwargs, elements: fn(&Conv) -> u64) -> Bytes {
 /// Workspace of a case, written `im2col:batch`, by closed form.
 fn workspace(case: &str, conv: &Conv) -> Result<f64, Stop> {
     let (id, variant) = case.split_once(':').unwrap_or((case, ""));
-    let algorithm = find(id).ok_or_else(|| Stop::NotHere(format!("no algorithm {} here", super::printable(id))))?;
+    let algorithm = find(id).ok_or_else(|| Stop::NotHere(format!("no algorithm {} here", crate::suite::printable(id))))?;
     let variant: Variant = variant.parse().map_err(|error: crate::algorithm::VariantError| Stop::Wrong(error.to_string()))?;
     match algorithm.workspace(conv, &variant) {
         Ok(bytes) => Ok(bytes.0 as f64),
@@ -133,7 +133,7 @@ fn of_network(suite: &str, what: &str, options: Kwargs) -> Bytes {
         "activations" => Ok(bytes(Conv::output_elements) + (4 * first).next_multiple_of(align) as f64),
         other => {
             let known = "weights, parameters, channels, outputs, activations, operations";
-            Err(Stop::Wrong(format!("'{}' of a network is not one of {known}", super::printable(other))).into())
+            Err(Stop::Wrong(format!("'{}' of a network is not one of {known}", crate::suite::printable(other))).into())
         }
     }
 }

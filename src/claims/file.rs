@@ -14,11 +14,11 @@
 //! ]
 //! ```
 
+use super::ClaimError;
 use super::claimed::Claimed;
 use super::expression::Evaluator;
 use super::measured::{Measurements, Needs};
-use super::{ClaimError, printable};
-use crate::suite::Place;
+use crate::suite::{Place, printable};
 use minijinja::Value;
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
@@ -250,10 +250,7 @@ impl Text<'_> {
     }
 
     fn place(&self, byte: usize) -> Place {
-        let before = self.text.get(..byte).unwrap_or(self.text);
-        let line_start = before.rfind('\n').map_or(0, |end| end + 1);
-        let (line, column) = (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1);
-        Place { file: self.file.to_owned(), line, column }
+        Place::of(self.file, self.text, byte)
     }
 
     fn fault(&self, span: &Range<usize>, problem: &str) -> ClaimError {

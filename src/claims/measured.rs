@@ -89,7 +89,7 @@ pub(super) fn add(environment: &mut Environment<'static>, measurements: &Arc<dyn
         match what {
             "time" => Ok(known.iter().map(|(known, count)| known.time * *count as f64).sum()),
             "workspace" => Ok(known.iter().map(|(known, _)| known.workspace).fold(0.0, f64::max)),
-            other => Err(Stop::Wrong(format!("'{}' of a network is not one of time, workspace", super::printable(other))).into()),
+            other => Err(Stop::Wrong(format!("'{}' of a network is not one of time, workspace", crate::suite::printable(other))).into()),
         }
     });
 }
@@ -97,7 +97,7 @@ pub(super) fn add(environment: &mut Environment<'static>, measurements: &Arc<dyn
 /// Whether the algorithm of a case is there at all.
 fn there(case: &str) -> Result<(), Stop> {
     let id = case.split(':').next().unwrap_or_default();
-    find(id).map(|_| ()).ok_or_else(|| Stop::NotHere(format!("no algorithm {} here", super::printable(id))))
+    find(id).map(|_| ()).ok_or_else(|| Stop::NotHere(format!("no algorithm {} here", crate::suite::printable(id))))
 }
 
 /// The measured cases of a run: those that are right, with hot caches.
@@ -149,7 +149,7 @@ impl Measurements for Book {
         let fits = |known: &&Known| named(&known.name) && limit.is_none_or(|limit| known.workspace <= limit);
         let candidates = self.cases.get(conv).into_iter().flatten().filter(fits);
         candidates.min_by(|a, b| a.time.total_cmp(&b.time)).cloned().ok_or_else(|| {
-            let what = case.map_or_else(|| conv.to_string(), |case| format!("{} of {conv}", super::printable(case)));
+            let what = case.map_or_else(|| conv.to_string(), |case| format!("{} of {conv}", crate::suite::printable(case)));
             let mut failures = self.failures.get(conv).into_iter().flatten().filter(|(name, _)| named(name));
             Stop::NotMeasured(match failures.next().filter(|_| case.is_some()) {
                 Some((_, why)) => format!("{what}: {why}"),

@@ -40,8 +40,3 @@ pub use row::{COLUMNS, FILE, Row, Source, Verdict, read, to_csv};
 
 /// How far a claimed figure may be from ours to be `off` and not to fail.
 pub const OFF: f64 = 0.1;
-
-/// The text with its control characters escaped: one line, and harmless on a terminal.
-fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() }).collect()
-}

@@ -174,7 +174,7 @@ pub fn to_csv(rows: &[Row]) -> Result<String, ClaimError> {
 /// [`ClaimError`] names file, line, column and value of the first thing that [`to_csv`] would not have written.
 pub fn read(path: &Path) -> Result<Vec<Row>, ClaimError> {
     let bytes = fs::read(path).map_err(ClaimError::io("read", path))?;
-    let file = super::printable(&path.display().to_string());
+    let file = crate::suite::printable(&path.display().to_string());
     let text = String::from_utf8(bytes).map_err(|error| {
         let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = before.split(|&byte| byte == b'\n').count();

@@ -57,7 +57,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let pictures = args.results.join(PICTURES);
     let write = |path: &Path, content: &str| fs::write(path, content).with_context(|| format!("cannot write {}", path.display()));
     fs::create_dir_all(&pictures).with_context(|| format!("cannot create {}", pictures.display()))?;
-    let mut page = "# Gallery\n\nWhat the runs in this folder show, the newest first. `convledger gallery` makes this page from their files.\n\n".to_owned();
+    let mut page =
+        "# Gallery\n\nWhat the runs in this folder show, the newest first. `convledger gallery` makes this page from their files.\n\n"
+            .to_owned();
     page += &overview(&runs);
     for shown in &runs {
         page += &section(shown);

@@ -27,6 +27,7 @@ mod tune;
 mod tuning;
 mod worker;
 
+use crate::suite::printable;
 use anyhow::Context;
 use clap::{Parser, Subcommand};
 use std::fmt::Display;
@@ -174,5 +175,5 @@ fn one_line(error: &anyhow::Error) -> String {
     }
     let text = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
     // A file's name can hold anything, also what a terminal would act on.
-    text.chars().map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() }).collect()
+    printable(&text)
 }

@@ -14,7 +14,7 @@
 use super::{CostError, Portion};
 use crate::plan::{Constant, DeviceClass, Kernel, Step};
 use crate::shader::Library;
-use crate::suite::Place;
+use crate::suite::{Place, printable};
 use crate::units::Nanoseconds;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
@@ -248,10 +248,6 @@ impl Source<'_> {
     }
 
     fn fault(&self, span: &Range<usize>, problem: &str) -> CostError {
-        let before = self.text.get(..span.start).unwrap_or(self.text);
-        let line_start = before.rfind('\n').map_or(0, |end| end + 1);
-        let (line, column) = (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1);
-        let problem = problem.chars().map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() }).collect();
-        CostError::Content { place: Place { file: self.file.to_owned(), line, column }, problem }
+        CostError::Content { place: Place::of(self.file, self.text, span.start), problem: printable(problem) }
     }
 }

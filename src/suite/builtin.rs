@@ -1,6 +1,6 @@
 //! The suites that come with the program: one TOML file each in `data/`, one line each here.
 
-use super::file::printable;
+use super::printable;
 use super::{Suite, SuiteError};
 use std::path::Path;
 

@@ -13,7 +13,7 @@
 //! TOML lets the same be written a layer a line, `layer = [ { name = "conv1", conv = "…" }, … ]`: the form written here.
 //! A key says nothing of the element type and the pass; these are options of a run, not properties of a suite.
 
-use super::{Layer, Place, Suite, SuiteError};
+use super::{Layer, Place, Suite, SuiteError, printable};
 use serde::Deserialize;
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -127,7 +127,7 @@ pub(super) fn read_text(path: &Path) -> Result<(String, String), SuiteError> {
             let at = error.utf8_error().valid_up_to();
             let bytes = error.into_bytes();
             let (before, after) = bytes.split_at(at);
-            Err(SuiteError::NotUtf8 { place: place(&file, &String::from_utf8_lossy(before), before.len()), byte: after[0] })
+            Err(SuiteError::NotUtf8 { place: Place::of(&file, &String::from_utf8_lossy(before), before.len()), byte: after[0] })
         }
     }
 }
@@ -177,18 +177,6 @@ impl Source<'_> {
     }
 
     fn place(&self, span: &Range<usize>) -> Place {
-        place(self.file, self.text, span.start)
+        Place::of(self.file, self.text, span.start)
     }
-}
-
-/// Line and column of a byte of `text`.
-pub(super) fn place(file: &str, text: &str, byte: usize) -> Place {
-    let before = text.get(..byte).unwrap_or(text);
-    let line_start = before.rfind('\n').map_or(0, |end| end + 1);
-    Place { file: file.to_owned(), line: before.matches('\n').count() + 1, column: before[line_start..].chars().count() + 1 }
-}
-
-/// The text with its control characters escaped: one line, and harmless on a terminal.
-pub(super) fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() }).collect()
 }

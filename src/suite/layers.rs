@@ -7,8 +7,8 @@
 //!
 //! The header names the columns, in any order. Stride, padding and dilation are those of both axes. The suite is named after the file.
 
-use super::file::{MAX_NAME, place, printable, read_text, stem};
-use super::{Layer, Suite, SuiteError};
+use super::file::{MAX_NAME, read_text, stem};
+use super::{Layer, Place, Suite, SuiteError, printable};
 use crate::conv::{Axis, Conv, ConvError, ConvSpec, ElementType, Pass};
 use csv::{ReaderBuilder, StringRecord, Trim};
 use std::collections::HashMap;
@@ -78,11 +78,11 @@ impl Suite {
                 let start = record.position().and_then(|p| usize::try_from(p.byte()).ok()).unwrap_or(0);
                 Ok(Row { text, file, start, record })
             }
-            Err(error) => Err(SuiteError::Table { place: place(file, text, 0), problem: printable(&error.to_string()) }),
+            Err(error) => Err(SuiteError::Table { place: Place::of(file, text, 0), problem: printable(&error.to_string()) }),
         };
         let Some(header) = records.next() else {
             return Err(SuiteError::Table {
-                place: place(file, text, 0),
+                place: Place::of(file, text, 0),
                 problem: format!("no header; it is {}", LAYER_COLUMNS.join(",")),
             });
         };
@@ -99,7 +99,7 @@ impl Suite {
             layers.push(layer);
         }
         if layers.is_empty() {
-            return Err(SuiteError::Table { place: place(file, text, 0), problem: "no layer follows the header".into() });
+            return Err(SuiteError::Table { place: Place::of(file, text, 0), problem: "no layer follows the header".into() });
         }
         let name = stem(file);
         let description = format!("layers of {name}");
@@ -179,24 +179,24 @@ impl Row<'_> {
     }
 
     /// Where a cell begins; for one past the last, where the record ends.
-    fn place(&self, cell: usize) -> super::Place {
+    fn place(&self, cell: usize) -> Place {
         let rest = self.text.get(self.start..).unwrap_or_default();
         // The reader leaves the line break before a record, and empty lines, to the record.
         let begin = self.start + rest.len() - rest.trim_start_matches(['\r', '\n']).len();
         let (mut at, mut fresh, mut quoted) = (0, true, false);
         for (byte, c) in self.text.get(begin..).unwrap_or_default().char_indices() {
             if at == cell && !(fresh && c == ' ') {
-                return place(self.file, self.text, begin + byte);
+                return Place::of(self.file, self.text, begin + byte);
             }
             match c {
                 '"' if quoted || fresh => quoted = !quoted,
                 ',' if !quoted => at += 1,
-                '\r' | '\n' if !quoted => return place(self.file, self.text, begin + byte),
+                '\r' | '\n' if !quoted => return Place::of(self.file, self.text, begin + byte),
                 _ => {}
             }
             fresh = c == ',' && !quoted || fresh && c == ' ';
         }
-        place(self.file, self.text, self.text.len())
+        Place::of(self.file, self.text, self.text.len())
     }
 }
 

@@ -6,7 +6,7 @@ mod file;
 mod layers;
 pub mod onnx;
 
-pub use error::{Place, SuiteError};
+pub use error::{Place, SuiteError, printable};
 pub use layers::{LAYER_COLUMNS, conv_of_columns, layer_columns};
 
 use crate::conv::Conv;

@@ -37,9 +37,7 @@ fn a_report_needs_no_device_no_stages_and_nothing_from_elsewhere() {
     for from_elsewhere in ["http://", "https://", "url(", "@import", "src="] {
         assert!(!page.contains(from_elsewhere), "{from_elsewhere}");
     }
-    assert!(
-        page.contains("<h2>Roofline</h2>") && page.contains("<h2>Accuracy</h2>") && page.contains("whole column matrix takes")
-    );
+    assert!(page.contains("<h2>Roofline</h2>") && page.contains("<h2>Accuracy</h2>") && page.contains("whole column matrix takes"));
     assert!(!page.contains("Time per stage:") && !page.contains("<h2>Claims</h2>"), "no steps.csv, no claims.csv");
     assert_eq!(fs::read_dir(&run).expect("readable").count(), 4, "nothing else is left behind");
 

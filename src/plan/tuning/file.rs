@@ -13,7 +13,7 @@
 
 use super::{Rule, ShapeClass, Tile, TileError, TiledKernel, Tuning, TuningFile};
 use crate::plan::DeviceClass;
-use crate::suite::Place;
+use crate::suite::{Place, printable};
 use serde::Deserialize;
 use std::collections::HashMap;
 use std::fs::File;
@@ -225,14 +225,6 @@ impl Source<'_> {
 
     /// Line and column of a byte.
     fn place(&self, byte: usize) -> Place {
-        let before = self.text.get(..byte).unwrap_or(self.text);
-        let line_start = before.rfind('\n').map_or(0, |end| end + 1);
-        let (line, column) = (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1);
-        Place { file: self.file.to_owned(), line, column }
+        Place::of(self.file, self.text, byte)
     }
-}
-
-/// The text with its control characters escaped: one line, and harmless on a terminal.
-fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() }).collect()
 }

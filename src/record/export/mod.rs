@@ -40,7 +40,13 @@ pub enum ExportFormat {
 ///
 /// # Errors
 /// [`RecordError::Io`] where the sink refuses, [`RecordError::Parquet`] where the library does.
-pub fn export(runs: &[Run], table: ExportTable, format: ExportFormat, sink: &mut (dyn Write + Send), place: &Path) -> Result<(), RecordError> {
+pub fn export(
+    runs: &[Run],
+    table: ExportTable,
+    format: ExportFormat,
+    sink: &mut (dyn Write + Send),
+    place: &Path,
+) -> Result<(), RecordError> {
     match table {
         ExportTable::Measurements => rows(runs, |run| &run.measurements, format, sink, place),
         ExportTable::Ledger => rows(runs, |run| &run.ledger, format, sink, place),
