@@ -17,6 +17,8 @@ const ROW: f64 = 24.0;
 const NAMES: f64 = 0.42;
 /// Room at the right.
 pub(super) const RIGHT: f64 = 18.0;
+/// Width of the narrowest characters, in em.
+const LEAST: f64 = 0.4;
 /// Width of a legend entry beside its text.
 pub(super) const ENTRY: f64 = 26.0;
 
@@ -36,10 +38,12 @@ pub(super) struct Layout {
 
 /// The width of a text, estimated: the font is the reader's.
 pub(super) fn width(text: &str, size: f64) -> f64 {
-    // Wider than most fonts are: 0.5 to 0.55 em a character.
+    // As wide as in DejaVu Sans, which is wider than most.
     let em = |c: char| match c {
-        'm' | 'w' | 'M' | 'W' => 0.9,
-        _ if c.is_ascii() => 0.57,
+        'i' | 'j' | 'l' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' | ' ' | 'f' | 't' | 'r' | '(' | ')' => LEAST,
+        'm' | 'w' | 'M' | 'W' => 0.95,
+        'A'..='Z' | '=' | '+' | '<' | '>' | '%' | '&' | '@' | '#' => 0.8,
+        _ if c.is_ascii() => 0.63,
         _ => 1.0,
     };
     text.chars().map(em).sum::<f64>() * size
@@ -57,7 +61,7 @@ pub(super) fn clean(text: &str) -> String {
 /// As much of a text as fits, the rest an ellipsis in its middle: names of layers often differ at their end.
 pub(super) fn fitted(text: &str, size: f64, room: f64) -> String {
     // A text of any length is looked at only as far as it can fit.
-    let most = (0_u16..10_000).take_while(|n| f64::from(*n) * 0.57 * size <= room).count();
+    let most = (0_u16..10_000).take_while(|n| f64::from(*n) * LEAST * size <= room).count();
     let characters: Vec<char> = text.chars().collect();
     let whole = characters.len() <= most;
     let clean_text = clean(text);

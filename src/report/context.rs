@@ -1,6 +1,7 @@
 //! What the template is given.
 
 use super::charts::OF_RUN;
+use super::name::Name;
 use super::rows::{Ended, Row, not_ok};
 use super::summary::{Budget, Figure, Layer, of_suites};
 use super::{Report, environment, headline};
@@ -49,7 +50,7 @@ struct Claim {
     exact: String,
     deviation: String,
     verdict: &'static str,
-    how: String,
+    how: Name,
     reason: String,
 }
 
@@ -119,7 +120,7 @@ fn claim(row: &claims::Row) -> Claim {
         exact,
         deviation: row.deviation_percent.map_or(String::new(), |percent| format!("{percent:+.1} %")),
         verdict: row.verdict.name(),
-        how: row.how.clone(),
+        how: Name::new(&row.how),
         reason: row.reason.clone(),
     }
 }

@@ -24,6 +24,7 @@ pub fn headline(run: &Run) -> Vec<String> {
     if layers.iter().all(|layer| layer.fastest().is_none()) {
         sentences.push("No case was verified and timed, so there are no times to compare.".into());
     }
+    sentences.extend(doubtful(&layers, many));
     sentences.extend(missing(run));
     sentences
 }
@@ -88,6 +89,26 @@ fn fastest(layers: &[LayerRows<'_>], many: bool) -> Option<String> {
         text = format!("{text} The direct method takes {} its time in the geometric mean.", times(mean));
     }
     Some(text)
+}
+
+/// Fewer samples than this say little of how a time scatters.
+const FEW: u64 = 3;
+
+/// Fastest cases whose time is uncertain.
+fn doubtful(layers: &[LayerRows<'_>], many: bool) -> Option<String> {
+    let uncertain = |layer: &&LayerRows<'_>| {
+        layer.fastest().is_some_and(|best| {
+            let row = best.row;
+            row.noise.contains("throttling_suspected") || row.samples.is_some_and(|samples| samples < FEW)
+        })
+    };
+    let found: Vec<&LayerRows<'_>> = layers.iter().filter(uncertain).collect();
+    let first = named(found.first()?, many);
+    let others = if found.len() > 1 { format!(" and of {}", count(found.len() - 1, "more layer")) } else { String::new() };
+    Some(format!(
+        "The time of the fastest case of {first}{others} is uncertain: the device slowed down meanwhile (throttling_suspected), or there are \
+         fewer than {FEW} samples."
+    ))
 }
 
 /// What limits cost each suite.
