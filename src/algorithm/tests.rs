@@ -112,7 +112,7 @@ fn a_sum_is_split_where_the_output_is_small() {
     assert_eq!(proposed("implicit_gemm", "n1c3h7w7_k8r3s3_p1"), "");
     assert_eq!(workspace("implicit_gemm", "split=16", "n2c512h7w7_k512r3s3_p1", ElementType::F32), 16 * 2 * 512 * 49 * 4);
     let conv: Conv = "n1c8h7w7_k8r3s3_p1".parse().expect("key");
-    let refused = |text: &str| find("implicit_gemm").expect("id").workspace(&conv, &text.parse().expect(text)).unwrap_err().to_string();
+    let refused = |text: &str| find("implicit_gemm").expect("id").workspace(&conv, &text.parse().expect(text)).expect_err(text).to_string();
     assert_eq!(refused("split=9"), "split=9 is not within 2 to the 8 input channels of a group");
     assert_eq!(refused("split=1"), "split=1 is not within 2 to the 8 input channels of a group");
     assert_eq!(refused("split"), "'split' is not a variant of implicit_gemm: known are split=s");

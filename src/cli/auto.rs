@@ -1,7 +1,7 @@
 //! `convledger auto`: how good the automatic choice would have been, and the costs it goes by.
 
 use super::table::{lines, table};
-use super::{Outcome, note, print};
+use super::{Outcome, note, print, read_run};
 use crate::analysis::auto::{GOOD, Pick, observations, picks};
 use crate::cost::{Costs, DeviceCosts, Model, fit};
 use crate::plan::DeviceClass;
@@ -30,7 +30,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let runs = args.runs.iter().map(|path| Ok((path.display().to_string(), Run::read(path)?))).collect::<anyhow::Result<Vec<_>>>()?;
+    let runs = args.runs.iter().map(|path| Ok((path.display().to_string(), read_run(path)?))).collect::<anyhow::Result<Vec<_>>>()?;
     let costs = costs(args.costs.as_ref())?;
     tell_of_costs(args.costs.as_ref(), &costs, runs[0].1.environment.device.class);
     print(&if args.fit { fitted(&runs)?.to_toml() } else { report(args, &runs, &costs)? })?;

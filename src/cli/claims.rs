@@ -4,7 +4,7 @@ use super::measuring::Measuring;
 use super::table::{lines, table};
 use super::{Outcome, note, print};
 use crate::claims::{self, Claim, FUNCTIONS, Row, Verdict};
-use crate::record::{Measurement, Run};
+use crate::record::Measurement;
 use anyhow::Context;
 use std::fmt::Write as _;
 use std::fs;
@@ -97,7 +97,7 @@ fn rows(args: &Args, all: &[Claim]) -> anyhow::Result<(Vec<Row>, Outcome)> {
     let mut outcome = Outcome::Good;
     let mut folder = args.out.clone();
     let measurements: Option<Vec<Measurement>> = if let Some(path) = &args.run {
-        Some(Run::read(path)?.measurements)
+        Some(super::read_run(path)?.measurements)
     } else if args.measure {
         let jobs = claims::needed(all);
         if jobs.is_empty() {

@@ -5,7 +5,7 @@ pub(super) mod markdown;
 mod text;
 
 use super::table::clean;
-use super::{Outcome, note, print};
+use super::{Outcome, note, print, read_run};
 use crate::analysis::compare::{
     Case, Comparison, Difference, Doubt, Gate, Lone, Mean, Missing, Peak, Threshold, Verdict, compare, differences, geometric_mean, peaks,
 };
@@ -116,10 +116,10 @@ fn after_long_help() -> String {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let read = |path: &PathBuf| Ok(Named { path: path.display().to_string(), run: Run::read(path)? });
+    let read = |path: &PathBuf| Ok(Named { path: path.display().to_string(), run: read_run(path)? });
     let runs = args.runs.iter().map(read).collect::<anyhow::Result<Vec<_>>>()?;
     let (baseline, others) = runs.split_first().map_or_else(|| bail!("no run"), Ok)?;
-    let repeats = args.repeat.iter().map(|path| Run::read(path)).collect::<Result<Vec<_>, _>>()?;
+    let repeats = args.repeat.iter().map(|path| read_run(path)).collect::<Result<Vec<_>, _>>()?;
     let mut held = Vec::with_capacity(others.len());
     for other in others {
         let mut found = hold(baseline, other)?;
@@ -138,7 +138,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     });
     let failures = failures.collect();
     let report = Report { baseline, held, threshold: args.threshold, all: args.all, failures };
-    print(match args.format {
+    print(&match args.format {
         Format::Table => text::text(&report),
         Format::Markdown => markdown::markdown(&report),
         Format::Csv => export::csv(&report)?,

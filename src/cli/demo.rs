@@ -68,7 +68,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
         write(&measured.path, name, text)?;
     }
     let names = files.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
-    print(format!("\n{}\n{sentences}\n\n{names} in {}\n", as_table(&rows), measured.path.display()))?;
+    print(&format!("\n{}\n{sentences}\n\n{names} in {}\n", as_table(&rows), measured.path.display()))?;
     Ok(if measured.failed() { Outcome::FellShort } else { Outcome::Good })
 }
 

@@ -113,11 +113,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     note(format!("{name} on {}", gpu.identity.name));
     let values = loaded.download(Plan::OUTPUT)?;
     output.write(&conv.output_shape(), &values)?;
-    Ok(verdict(&conv, &name, Inputs { input, weights }, bias.as_deref(), values))
+    Ok(verdict(&conv, &name, &Inputs { input, weights }, bias.as_deref(), values))
 }
 
 /// Tells how far the output is from the reference in double precision.
-fn verdict(conv: &Conv, name: &str, inputs: Inputs, bias: Option<&[f32]>, mut values: Vec<f32>) -> Outcome {
+fn verdict(conv: &Conv, name: &str, inputs: &Inputs, bias: Option<&[f32]>, mut values: Vec<f32>) -> Outcome {
     if !inputs.input.iter().chain(&inputs.weights).all(|x| x.is_finite()) {
         note("not compared with the reference: the arrays hold values that are not finite");
         return Outcome::Good;
@@ -129,7 +129,7 @@ fn verdict(conv: &Conv, name: &str, inputs: Inputs, bias: Option<&[f32]>, mut va
     }
     let id = name.split(':').next().unwrap_or(name);
     let amplification = find(id).map_or(1.0, |algorithm| algorithm.amplification(conv));
-    let comparison = Expectation::new(conv, &inputs, 0).compare(&values);
+    let comparison = Expectation::new(conv, inputs, 0).compare(&values);
     let (error, tolerance) = (comparison.rel_l2, tolerance(conv, amplification));
     let of = if comparison.points == comparison.outputs { "all outputs".to_owned() } else { format!("{} outputs", comparison.points) };
     note(format!("relative L2 error {error:.1e} at {of}; {tolerance:.1e} is usual for random data"));

@@ -1,7 +1,7 @@
 //! `convledger export`: the rows of runs in the formats of other tools.
 
-use super::{Outcome, print};
-use crate::record::{ExportFormat, ExportTable, Run, export};
+use super::{Outcome, keep_run_files, note, print, read_run};
+use crate::record::{ExportFormat, ExportTable, export};
 use anyhow::{Context, bail};
 use std::fs;
 use std::io::{self, IsTerminal};
@@ -55,13 +55,24 @@ enum Format {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let runs = args.runs.iter().map(|path| Run::read(path)).collect::<Result<Vec<_>, _>>()?;
+    let runs = args.runs.iter().map(|path| read_run(path)).collect::<Result<Vec<_>, _>>()?;
     let table = match args.table {
         Table::Measurements => ExportTable::Measurements,
         Table::Ledger => ExportTable::Ledger,
         Table::Steps => ExportTable::Steps,
         Table::Samples => ExportTable::Samples,
     };
+    for (path, run) in args.runs.iter().zip(&runs) {
+        let empty = match args.table {
+            Table::Measurements => run.measurements.is_empty(),
+            Table::Ledger => run.ledger.is_empty(),
+            Table::Steps => run.steps.is_empty(),
+            Table::Samples => run.samples.is_empty(),
+        };
+        if empty {
+            note(format!("{}: no rows of that table", path.display()));
+        }
+    }
     let format = match args.format {
         Format::Jsonl => ExportFormat::JsonLines,
         Format::Parquet => ExportFormat::Parquet,
@@ -74,8 +85,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let place = args.out.as_deref().unwrap_or(Path::new("standard output"));
     export(&runs, table, format, &mut bytes, place)?;
     match &args.out {
-        Some(path) => fs::write(path, bytes).with_context(|| format!("cannot write --out {}", path.display()))?,
-        None => print(bytes)?,
+        Some(path) => {
+            keep_run_files(path)?;
+            fs::write(path, bytes).with_context(|| format!("cannot write --out {}", path.display()))?;
+        }
+        None => print(&bytes)?,
     }
     Ok(Outcome::Good)
 }

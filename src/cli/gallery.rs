@@ -3,7 +3,7 @@
 use super::compare::markdown::{code, plain, referenced, table};
 use super::{Outcome, note, one_line, print};
 use crate::analysis::{LayerRows, by_layer};
-use crate::record::{Measurement, Run, Status};
+use crate::record::{Measurement, Run, Status, slug};
 use crate::report::{Report, Source, headline};
 use crate::units::{Bytes, Nanoseconds};
 use anyhow::{Context, bail};
@@ -15,6 +15,9 @@ use std::path::{Path, PathBuf};
 const PAGE: &str = "GALLERY.md";
 /// The folder of its pictures beside it.
 const PICTURES: &str = "gallery";
+/// How the page begins; what begins otherwise is somebody's own.
+const HEAD: &str =
+    "# Gallery\n\nWhat the runs in this folder show, the newest first. `convledger gallery` makes this page from their files.";
 /// Layers of a run that are listed.
 const LAYERS: usize = 12;
 
@@ -57,14 +60,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let pictures = args.results.join(PICTURES);
     let write = |path: &Path, content: &str| fs::write(path, content).with_context(|| format!("cannot write {}", path.display()));
     fs::create_dir_all(&pictures).with_context(|| format!("cannot create {}", pictures.display()))?;
-    let mut page =
-        "# Gallery\n\nWhat the runs in this folder show, the newest first. `convledger gallery` makes this page from their files.\n\n"
-            .to_owned();
+    let mut page = HEAD.to_owned() + "\n\n";
     page += &overview(&runs);
     for shown in &runs {
         page += &section(shown);
         for (name, svg) in charts(&shown.source)? {
-            let file = format!("{}-{name}.svg", shown.folder);
+            let file = format!("{}-{name}.svg", slug(&shown.folder));
             write(&pictures.join(&file), &svg)?;
             let _ = write!(page, "![{name}]({PICTURES}/{file})\n\n");
         }
@@ -72,12 +73,21 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let header = ["folder", "not read because"];
     page += &table(&header, &unread.iter().map(|(folder, why)| vec![code(folder), plain(why)]).collect::<Vec<_>>());
     let path = args.results.join(PAGE);
+    if fs::read_to_string(&path).is_ok_and(|text| !text.starts_with(HEAD)) {
+        bail!("{}: is not a page that this command made, and is not written over", path.display());
+    }
     write(&path, &page)?;
     for (folder, why) in &unread {
         note(format!("{folder}: not read: {why}"));
     }
-    print(format!("{}\n", path.display()))?;
+    print(&format!("{}\n", path.display()))?;
     Ok(if unread.is_empty() { Outcome::Good } else { Outcome::FellShort })
+}
+
+/// A folder as the target of a link in angle brackets.
+fn link(folder: &str) -> String {
+    let escaped = |c: char| matches!(c, '<' | '>' | '\\' | '|' | '%') || c.is_ascii_control();
+    folder.chars().map(|c| if escaped(c) { format!("%{:02X}", u32::from(c)) } else { c.to_string() }).collect()
 }
 
 fn overview(runs: &[Shown]) -> String {
@@ -88,7 +98,7 @@ fn overview(runs: &[Shown]) -> String {
             let dash = || "-".to_owned();
             let peaks = run.environment.peaks.as_ref();
             vec![
-                format!("[{folder}]({folder}/)"),
+                format!("[{}](<{}/>)", referenced(folder), link(folder)),
                 code(&device.name),
                 code(format!("{} {}", device.driver, device.driver_info).trim()),
                 suites(run),
@@ -113,7 +123,7 @@ fn suites(run: &Run) -> String {
 
 fn section(Shown { folder, source }: &Shown) -> String {
     let run = &source.run;
-    let mut text = format!("## {folder}\n\n");
+    let mut text = format!("## {}\n\n", referenced(folder));
     for sentence in headline(run) {
         let _ = write!(text, "{}\n\n", referenced(&sentence));
     }
@@ -122,7 +132,7 @@ fn section(Shown { folder, source }: &Shown) -> String {
     let more = layers.len().saturating_sub(rows.len());
     text += &table(&["layer", "convolution", "fastest", ">time", ">workspace", ">im2col's matrix", ">over `direct`"], &rows);
     if more > 0 {
-        let _ = write!(text, "And {more} more: `convledger report {folder}`.\n\n");
+        let _ = write!(text, "And {more} more: `convledger show` and `convledger report` tell of all.\n\n");
     }
     text
 }

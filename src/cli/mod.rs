@@ -27,11 +27,13 @@ mod tune;
 mod tuning;
 mod worker;
 
+use crate::record::Run;
 use crate::suite::printable;
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::{Parser, Subcommand};
 use std::fmt::Display;
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 const ABOUT: &str = "What does each way of computing a convolution cost on your GPU, in time and in memory?";
@@ -149,12 +151,35 @@ pub fn main() -> ExitCode {
 }
 
 /// Writes to standard output, the only place that does.
-fn print(text: impl AsRef<[u8]>) -> anyhow::Result<()> {
+fn print(text: &(impl AsRef<[u8]> + ?Sized)) -> anyhow::Result<()> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(text.as_ref()).and_then(|()| stdout.flush()) {
         // A reader that closes the pipe, such as `head`, has seen enough.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         written => written.context("cannot write to standard output"),
+    }
+}
+
+/// Refuses to write over a file that a run consists of.
+fn keep_run_files(out: &Path) -> anyhow::Result<()> {
+    let name = out.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let of_a_run = ["measurements.csv", "ledger.csv", "steps.csv", "samples.csv", "environment.json"].contains(&name);
+    if of_a_run && out.exists() {
+        bail!("--out {}: is a file of a run, which is not written over", out.display());
+    }
+    Ok(())
+}
+
+/// Reads a run and tells what is odd about it.
+fn read_run(path: &Path) -> anyhow::Result<Run> {
+    let run = Run::read(path)?;
+    tell_remarks(path, &run);
+    Ok(run)
+}
+
+fn tell_remarks(path: &Path, run: &Run) {
+    for remark in &run.remarks {
+        note(format!("{}: {remark}", printable(&path.display().to_string())));
     }
 }
 

@@ -1,10 +1,10 @@
 //! `convledger peers`: this program's times beside those of others, from the files alone.
 
-use super::{Outcome, note, print};
+use super::{Outcome, note, print, read_run};
 use crate::analysis::peers::{
     Comparison, LayerComparison, Merged, PeerRow, PeersError, Statistic, compare, merge, read_rows, rows_of_runs, write_rows,
 };
-use crate::record::{Measurement, Run};
+use crate::record::Measurement;
 use crate::suite::{Suite, layer_columns};
 use anyhow::{Context, bail};
 use std::collections::HashSet;
@@ -57,7 +57,7 @@ fn rate(text: &str) -> Result<f64, String> {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let theirs = args.against.iter().map(|path| read_rows(path)).collect::<Result<Vec<_>, _>>()?;
-    let runs = args.runs.iter().map(|path| Run::read(path)).collect::<Result<Vec<_>, _>>()?;
+    let runs = args.runs.iter().map(|path| read_run(path)).collect::<Result<Vec<_>, _>>()?;
     let (mut rows, measured) = rows_of_runs(&runs)?;
     if rows.is_empty() {
         let first = args.runs.first().map_or(String::new(), |path| path.display().to_string());

@@ -35,6 +35,10 @@ enum ChartFormat {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    if let Some(out) = &args.out {
+        super::keep_run_files(out)?;
+    }
+    super::tell_remarks(&args.run, &report::Source::read(&args.run)?.run);
     let path = report::write(&args.run, args.out.as_deref())?;
     let mut told = format!("{}\n", path.display());
     if let Some(folder) = &args.charts {

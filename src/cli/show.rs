@@ -75,7 +75,7 @@ struct Shown<'a> {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let mut run = Run::read(&args.run)?;
+    let mut run = super::read_run(&args.run)?;
     if !args.layer.is_empty() {
         keep(&mut run, &args.layer).with_context(|| args.run.display().to_string())?;
     }
@@ -87,7 +87,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let sections =
         <Section as clap::ValueEnum>::value_variants().iter().filter(|section| args.section.is_empty() || args.section.contains(section));
     let texts: Vec<String> = sections.map(|section| shown.section(*section)).filter(|text| !text.is_empty()).collect();
-    print(texts.join("\n"))?;
+    print(&texts.join("\n"))?;
     Ok(Outcome::Good)
 }
 

@@ -16,6 +16,18 @@ pub enum RecordError {
         /// What the system says.
         source: io::Error,
     },
+    /// A time that no case takes.
+    #[error("{}: {case}: {column} is {value:e}, which is no time of a case", path.display())]
+    Time {
+        /// The file.
+        path: PathBuf,
+        /// Layer and algorithm.
+        case: String,
+        /// The column.
+        column: &'static str,
+        /// Nanoseconds.
+        value: f64,
+    },
     /// The Parquet library refused.
     #[error("cannot write Parquet: {source}")]
     Parquet {

@@ -19,6 +19,8 @@ pub struct Run {
     pub steps: Vec<StepRow>,
     /// The samples of the cases; none where `samples.csv` was not kept.
     pub samples: Vec<SampleRow>,
+    /// What was left out of it or is odd about it, in words.
+    pub remarks: Vec<String>,
 }
 
 impl Run {
@@ -30,10 +32,35 @@ impl Run {
     /// this version would not have written.
     pub fn read(directory: &Path) -> Result<Self, RecordError> {
         let (environment, mut tables) = Tables::load(directory, false)?;
+        let mut remarks = tables.cut_off();
         tables.drop_unfinished();
         let Tables { measurements, ledger, steps, samples } = tables;
-        Ok(Self { environment, measurements: measurements.rows, ledger: ledger.rows, steps: steps.rows, samples: samples.rows })
+        let mut known = HashSet::new();
+        let twice = measurements.rows.iter().filter(|row| !known.insert(&row.case)).count();
+        if twice > 0 {
+            remarks.push(format!("{twice} rows of {} are of cases that stand there before", Measurement::FILE));
+        }
+        if let Some((row, column, value)) = measurements.rows.iter().find_map(impossible) {
+            let case = format!("{} {}", row.case.layer, row.case.variant.qualify(&row.case.algorithm));
+            return Err(RecordError::Time { path: directory.join(Measurement::FILE), case, column, value });
+        }
+        Ok(Self { environment, measurements: measurements.rows, ledger: ledger.rows, steps: steps.rows, samples: samples.rows, remarks })
     }
+}
+
+/// Longer than any case is let run, in nanoseconds: a year.
+const LONGEST: f64 = 366.0 * 86_400e9;
+
+/// A time that no case takes.
+fn impossible(row: &Measurement) -> Option<(&Measurement, &'static str, f64)> {
+    let times = [
+        ("time_median_ns", row.time_median_ns),
+        ("time_min_ns", row.time_min_ns),
+        ("time_mean_ns", row.time_mean_ns),
+        ("time_p05_ns", row.time_p05_ns),
+        ("time_p95_ns", row.time_p95_ns),
+    ];
+    times.into_iter().find_map(|(column, time)| Some((row, column, time.filter(|&time| time <= 0.0 || time > LONGEST)?)))
 }
 
 /// The four tables of a run.
@@ -64,6 +91,18 @@ impl Tables {
     /// The cases that have a measurement.
     pub(super) fn cases(&self) -> HashSet<CaseKey> {
         self.measurements.rows.iter().map(|row| row.case.clone()).collect()
+    }
+
+    /// What is told of files whose last line is not whole.
+    fn cut_off(&self) -> Vec<String> {
+        let files = [
+            (Measurement::FILE, self.measurements.changed),
+            (LedgerRow::FILE, self.ledger.changed),
+            (StepRow::FILE, self.steps.changed),
+            (SampleRow::FILE, self.samples.changed),
+        ];
+        let told = |file: &str| format!("the last line of {file} is not whole and is left out");
+        files.into_iter().filter(|(_, cut)| *cut).map(|(file, _)| told(file)).collect()
     }
 
     /// Leaves out rows of cases that have no measurement.

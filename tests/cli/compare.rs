@@ -353,3 +353,24 @@ fn a_copy_is_told_to_be_one() {
     let ended = Ended::good(convledger(&["compare", &kept(KEPT), &to.display().to_string(), "--fail-on", "unsure,slower"]));
     assert_eq!(ended.stderr, format!("note: {} is a copy of the baseline's run 20261129T235913Z-0a9d\n", to.display()));
 }
+
+#[test]
+fn a_gate_of_times_without_any_time_is_no_pass() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let bare = kept(KEPT);
+    copy(&bare, folder.path(), &["environment.json", "measurements.csv", "ledger.csv"]);
+    edit(&folder.path().join("measurements.csv"), |columns, row| {
+        if row[columns.at("status")] == "ok" {
+            row[columns.at("status")] = "timeout".into();
+            for name in columns.names().map(str::to_owned).collect::<Vec<_>>() {
+                if name.starts_with("time_") {
+                    row[columns.at(&name)] = String::new();
+                }
+            }
+        }
+    });
+    let other = folder.path().display().to_string();
+    let ended = Ended::of(convledger(&["compare", &bare, &other, "--fail-on", "slower"]));
+    assert_eq!(ended.code, Some(1), "{}", ended.stderr);
+    assert!(ended.stderr.contains("--fail-on slower: there is nothing to judge: none of "), "{}", ended.stderr);
+}

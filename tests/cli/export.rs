@@ -76,4 +76,32 @@ fn what_cannot_be_exported_is_told() {
     assert_eq!(error, "convledger: no/such/run holds no run: it has no measurements.csv");
     let error = Ended::error(convledger(&["export", RUN, "--out", "no/such/folder/rows.jsonl"]));
     assert!(error.starts_with("convledger: cannot write --out no/such/folder/rows.jsonl: "), "{error}");
+    // A run's own files are not written over, nor is anything made of times that cannot be.
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let copy = |name: &str| {
+        let run = folder.path().join(name);
+        fs::create_dir(&run).expect("created");
+        for file in ["measurements.csv", "ledger.csv", "steps.csv", "environment.json"] {
+            fs::copy(format!("{OTHER}/{file}"), run.join(file)).expect("copied");
+        }
+        run
+    };
+    let run = copy("run");
+    let name = run.to_str().expect("UTF-8");
+    let target = run.join("environment.json");
+    let error = Ended::error(convledger(&["export", name, "--out", target.to_str().expect("UTF-8")]));
+    assert!(error.ends_with("environment.json: is a file of a run, which is not written over"), "{error}");
+    let ended = Ended::good(convledger(&["export", name, "--table", "samples"]));
+    assert_eq!((ended.stdout.as_str(), ended.stderr), ("", format!("{name}: no rows of that table\n")));
+    let rows = run.join("measurements.csv");
+    let text = fs::read_to_string(&rows).expect("copied");
+    fs::write(&rows, &text[..text.len() - 10]).expect("written");
+    let ended = Ended::good(convledger(&["export", name]));
+    assert_eq!(ended.stderr, format!("{name}: the last line of measurements.csv is not whole and is left out\n"));
+    let (header, records) = csv_rows(OTHER, "measurements.csv");
+    let at = header.iter().position(|column| column == "time_median_ns").expect("a column");
+    let time = records.iter().map(|row| &row[at]).find(|time| !time.is_empty()).expect("a time");
+    fs::write(&rows, text.replacen(time, "-5", 1)).expect("written");
+    let error = Ended::error(convledger(&["export", name]));
+    assert!(error.ends_with(": time_median_ns is -5e0, which is no time of a case"), "{error}");
 }

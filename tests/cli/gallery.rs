@@ -39,7 +39,7 @@ fn the_gallery_of_the_repository_is_current() {
 #[test]
 fn hostile_names_and_broken_runs_stay_where_they_are() {
     let folder = tempfile::tempdir().expect("temporary folder");
-    let good = folder.path().join("2026-01-02-good");
+    let good = folder.path().join("2026-01-02-good|<i>");
     copy(Path::new("results/2026-11-30-llvmpipe-llvm-15-0-6-256-bits"), &good);
     for file in ["measurements.csv", "ledger.csv", "steps.csv", "samples.csv"] {
         let text = fs::read_to_string(good.join(file)).expect("copied");
@@ -54,9 +54,14 @@ fn hostile_names_and_broken_runs_stay_where_they_are() {
     assert!(ended.stderr.starts_with("2026-01-01-bad: not read: "), "{}", ended.stderr);
     let page = fs::read_to_string(folder.path().join("GALLERY.md")).expect("written");
     assert!(page.contains("## 2026-01-02-good") && page.contains("`2026-01-01-bad`") && !page.contains("not-a-run"), "{page}");
-    assert!(!page.contains("<script") && !page.contains("@everyone") && !page.contains("[z](w)"), "{page}");
+    assert!(!page.contains("<script") && !page.contains("<i>") && !page.contains("@everyone") && !page.contains("[z](w)"), "{page}");
 
     let empty = tempfile::tempdir().expect("temporary folder");
     let error = Ended::error(convledger(&["gallery", empty.path().to_str().expect("UTF-8")]));
     assert!(error.ends_with(": no folder in it holds a run"), "{error}");
+    // A page of somebody's own stays.
+    fs::write(folder.path().join("GALLERY.md"), "# Mine\n").expect("written");
+    let error = Ended::error(convledger(&["gallery", folder.path().to_str().expect("UTF-8")]));
+    assert!(error.ends_with("GALLERY.md: is not a page that this command made, and is not written over"), "{error}");
+    assert_eq!(fs::read_to_string(folder.path().join("GALLERY.md")).expect("there"), "# Mine\n");
 }

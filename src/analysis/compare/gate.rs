@@ -92,12 +92,18 @@ impl fmt::Display for Gate {
 impl Gate {
     /// What a comparison fails by, if it does. `threshold` is that of rules without their own.
     pub fn check(&self, comparison: &Comparison, threshold: Threshold) -> Option<Failure> {
+        let timed = comparison.cases.iter().any(|case| case.ratio.is_some());
+        let was_timed = comparison.cases.iter().filter(|case| case.status.baseline == Status::Ok).count();
+        if matches!(self, Self::Slower(_) | Self::Mean(_) | Self::Unsure) && !timed && was_timed > 0 {
+            let worst = format!("there is nothing to judge: none of {was_timed} cases that the baseline timed has a time in the other run");
+            return Some(Failure { rule: self.to_string(), worst, more: 0 });
+        }
         let cases = || comparison.cases.iter();
         let judged = |verdict: Verdict, threshold: Threshold| {
             cases().filter_map(move |case| {
                 let ratio = case.ratio.as_ref().filter(|_| case.judge(threshold).is_some_and(|j| j.verdict == verdict))?;
-                let (low, high) = ratio.ci95.unwrap_or((ratio.value, ratio.value));
-                Some((ratio.value, format!("{} takes {:.3} times as long ({low:.3} to {high:.3})", named(case), ratio.value)))
+                let interval = ratio.ci95.map_or_else(|| " (no interval)".into(), |(low, high)| format!(" ({low:.3} to {high:.3})"));
+                Some((ratio.value, format!("{} takes {:.3} times as long{interval}", named(case), ratio.value)))
             })
         };
         match self {

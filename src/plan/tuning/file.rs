@@ -122,7 +122,7 @@ impl TuningFile {
         if raw.device.is_empty() {
             return Err(source.fault(&(0..0), "it has no entry; one is written [[device]] with name and tiles"));
         }
-        let mut taken: HashMap<(Option<DeviceClass>, Option<String>, Option<String>), usize> = HashMap::new();
+        let mut taken = HashMap::new();
         let mut device = Vec::with_capacity(raw.device.len());
         for raw in raw.device {
             let at = raw.span().start;
