@@ -5,6 +5,7 @@ use super::expression::{Answer, Evaluator, Fault};
 use super::file::{Claim, Figure, Ours};
 use super::measured::{Book, Measurements, Needs, Want};
 use super::{ClaimError, Row, Source, Verdict};
+use crate::plan::DeviceClass;
 use crate::record::Measurement;
 use crate::suite::{Layer, Suite};
 use globset::Glob;
@@ -35,12 +36,13 @@ pub fn select(claims: Vec<Claim>, patterns: &[String]) -> Result<Vec<Claim>, Cla
     Ok(claims.into_iter().zip(kept).filter(|(_, kept)| *kept).map(|(claim, _)| claim).collect())
 }
 
-/// A row for each figure of each claim, in order; measured ones from the rows of a run, where there are some.
+/// A row for each figure of each claim, in order; measured ones from the rows of a run and the class of its device, where there are some.
+/// Times of a software driver decide nothing.
 ///
 /// # Errors
 /// [`ClaimError::Content`] names the place of an expression that goes wrong with what was measured.
-pub fn audit(claims: &[Claim], measurements: Option<&[Measurement]>) -> Result<Vec<Row>, ClaimError> {
-    let book = measurements.map(|rows| Evaluator::new(&(Arc::new(Book::new(rows)) as Arc<dyn Measurements>)));
+pub fn audit(claims: &[Claim], measurements: Option<(&[Measurement], DeviceClass)>) -> Result<Vec<Row>, ClaimError> {
+    let book = measurements.map(|(rows, class)| Evaluator::new(&(Arc::new(Book::new(rows, class)) as Arc<dyn Measurements>)));
     let mut rows = Vec::new();
     for claim in claims {
         let first = rows.len();

@@ -225,7 +225,8 @@ pub(super) fn named(map: &Value) -> Result<Vec<(String, f64)>, String> {
 /// A finite number.
 pub(super) fn number(value: &Value) -> Result<f64, String> {
     if value.kind() != ValueKind::Number {
-        return Err(format!("the expression gives a {}, not a number or names with numbers", value.kind()));
+        let what = if value.is_undefined() { "nothing: a name in it is not known".into() } else { format!("a {}, not a number or names with numbers", value.kind()) };
+        return Err(format!("the expression gives {what}"));
     }
     let number = f64::try_from(value.clone()).map_err(|error| error.to_string())?;
     if number.is_finite() { Ok(number) } else { Err(format!("the expression gives {number}, which is no figure")) }
@@ -307,7 +308,7 @@ mod tests {
             ("nonsense(c)", "unknown function: nonsense is unknown"),
             ("c", "the expression gives a string, not a number or names with numbers"),
             ("{}", "the expression gives no figure at all"),
-            ("unknown", "the expression gives a undefined, not a number or names with numbers"),
+            ("unknown", "the expression gives nothing: a name in it is not known"),
             ("2.0 ** 5000", "the expression gives inf, which is no figure"),
             ("1 / 0", "unable to calculate 1 / 0"),
             (

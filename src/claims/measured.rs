@@ -5,6 +5,7 @@ use super::closed::conv;
 use super::network;
 use crate::algorithm::{Variant, find};
 use crate::conv::Conv;
+use crate::plan::DeviceClass;
 use crate::record::{Cache, Measurement, Status};
 use crate::suite::Layer;
 use minijinja::value::Kwargs;
@@ -52,6 +53,11 @@ pub(super) trait Measurements: Send + Sync {
 
     /// Every case of `conv`.
     fn all(&self, conv: &Conv) -> Result<Vec<Known>, Stop>;
+
+    /// Refuses where times, and which case is the fastest, say nothing of what claims are about.
+    fn times_count(&self) -> Result<(), Stop> {
+        Ok(())
+    }
 }
 
 /// Adds the functions.
@@ -63,7 +69,12 @@ pub(super) fn add(environment: &mut Environment<'static>, measurements: &Arc<dyn
             Ok(value(&asked.fastest(&conv(key)?, Some(case), None)?))
         });
     };
-    single(environment, "measured_time", |known| known.time);
+    let asked = Arc::clone(measurements);
+    environment.add_function("measured_time", move |case: &str, key: &str| -> Result<f64, Error> {
+        there(case)?;
+        asked.times_count()?;
+        Ok(asked.fastest(&conv(key)?, Some(case), None)?.time)
+    });
     single(environment, "measured_workspace", |known| known.workspace);
     single(environment, "measured_activations", |known| known.activations);
     single(environment, "measured_parameters", |known| known.parameters);
@@ -75,6 +86,7 @@ pub(super) fn add(environment: &mut Environment<'static>, measurements: &Arc<dyn
     environment.add_function("fastest", move |key: &str, options: Kwargs| -> Result<String, Error> {
         let limit = options.get("limit")?;
         options.assert_all_used()?;
+        asked.times_count()?;
         Ok(asked.fastest(&conv(key)?, None, limit)?.name)
     });
     let asked = Arc::clone(measurements);
@@ -83,6 +95,9 @@ pub(super) fn add(environment: &mut Environment<'static>, measurements: &Arc<dyn
         let limit = options.get("limit")?;
         options.assert_all_used()?;
         case.as_deref().map_or(Ok(()), there)?;
+        if what == "time" || case.is_none() {
+            asked.times_count()?;
+        }
         let layers = network::layers(suite, 1, None).map_err(Stop::Wrong)?;
         let known = |layer: &Layer| Ok::<_, Stop>((asked.fastest(&layer.conv, case.as_deref(), limit)?, layer.count));
         let known = layers.iter().map(known).collect::<Result<Vec<_>, _>>()?;
@@ -102,15 +117,16 @@ fn there(case: &str) -> Result<(), Stop> {
 
 /// The measured cases of a run: those that are right, with hot caches.
 pub(super) struct Book {
+    class: DeviceClass,
     cases: HashMap<Conv, Vec<Known>>,
     /// What became of those that are not.
     failures: HashMap<Conv, Vec<(String, String)>>,
 }
 
 impl Book {
-    /// The book of a run's rows.
-    pub(super) fn new(rows: &[Measurement]) -> Self {
-        let mut book = Self { cases: HashMap::new(), failures: HashMap::new() };
+    /// The book of a run's rows on a device of a class.
+    pub(super) fn new(rows: &[Measurement], class: DeviceClass) -> Self {
+        let mut book = Self { class, cases: HashMap::new(), failures: HashMap::new() };
         for row in rows.iter().filter(|row| row.case.cache == Cache::Hot) {
             let name = row.case.variant.qualify(&row.case.algorithm);
             if let Some(known) = known(row, &name) {
@@ -156,6 +172,13 @@ impl Measurements for Book {
                 None => format!("the run has no such case: {what}"),
             })
         })
+    }
+
+    fn times_count(&self) -> Result<(), Stop> {
+        match self.class {
+            DeviceClass::Software => Err(Stop::NotHere("the run is of a software driver, whose times are those of a CPU".into())),
+            _ => Ok(()),
+        }
     }
 
     fn all(&self, conv: &Conv) -> Result<Vec<Known>, Stop> {

@@ -3,12 +3,13 @@
 use super::*;
 use crate::algorithm::Variant;
 use crate::conv::Conv;
+use crate::plan::DeviceClass;
 use crate::record::{Cache, CaseKey, Measurement, Status};
 use crate::runner::Prediction;
 use std::collections::BTreeMap;
 
 fn audited(rows: Option<&[Measurement]>) -> Vec<Row> {
-    audit(&builtin().expect("they are read"), rows).expect("they are audited")
+    audit(&builtin().expect("they are read"), rows.map(|rows| (rows, DeviceClass::Discrete))).expect("they are audited")
 }
 
 fn verdict_of(rows: &[Row], id: &str) -> Verdict {
@@ -99,13 +100,18 @@ fn measured_figures_come_from_the_rows_of_a_run() {
     assert_eq!((figure("A29", 1).ours, figure("A29", 1).verdict), (Some(210e6), Verdict::Holds));
     assert_eq!(figure("A29", 2).verdict, Verdict::Holds, "{:?}", figure("A29", 2));
     assert_eq!((figure("A30", 0).verdict, figure("A30", 0).source), (Verdict::Holds, Source::Measured));
+    // Times of a CPU decide nothing about GPUs; bytes do.
+    let software = super::audit(&builtin().expect("read"), Some((&rows, DeviceClass::Software))).expect("audited");
+    let of = |at: usize| software.iter().filter(|row| row.id == "A29").nth(at).expect("A29");
+    assert_eq!((of(0).verdict, of(1).verdict, of(2).verdict), (Verdict::Fails, Verdict::NotTestableHere, Verdict::NotTestableHere));
+    assert_eq!(of(2).reason, "the run is of a software driver, whose times are those of a CPU");
     // What the run has not is told, with what became of it where it was tried.
     assert_eq!(figure("A28", 0).verdict, Verdict::NotMeasured);
     assert_eq!(figure("A28", 0).reason, "the run has no such case: implicit_gemm of n32c64h56w56_k128r3s3_p1");
     assert_eq!(figure("A28", 1).reason, "no algorithm fft_tiled here");
     let conv: Conv = "n32c64h56w56_k128r3s3_p1".parse().expect("a key");
     let skipped = Measurement { status: Status::Skipped, reason: "time is up".into(), ..measured(conv, "implicit_gemm", 1.0, 0) };
-    let told = super::audit(&builtin().expect("read"), Some(&[skipped])).expect("audited");
+    let told = super::audit(&builtin().expect("read"), Some((&[skipped], DeviceClass::Discrete))).expect("audited");
     let row = told.iter().find(|row| row.id == "A28").expect("A28");
     assert_eq!(row.reason, "implicit_gemm of n32c64h56w56_k128r3s3_p1: time is up");
 }
@@ -184,6 +190,6 @@ fn an_expression_that_a_run_breaks_is_told_with_its_place() {
         "[[claim]]\nid = 'X'\nstatement = 's'\nfigure = [{ claimed = '1', ours = \"1 / measured_workspace('direct', 'n1c1w9_k1s3')\" }]";
     let claims = parse(text, "f").expect("nothing wrong with 1");
     let rows = [measured("n1c1w9_k1s3".parse().expect("a key"), "direct", 1.0, 0)];
-    let error = audit(&claims, Some(&rows)).expect_err("a division by 0").to_string();
+    let error = audit(&claims, Some((&rows, DeviceClass::Other))).expect_err("a division by 0").to_string();
     assert!(error.starts_with("f:4:35: unable to calculate 1 / 0"), "{error}");
 }

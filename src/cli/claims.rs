@@ -4,6 +4,7 @@ use super::measuring::Measuring;
 use super::table::{lines, table};
 use super::{Outcome, note, print};
 use crate::claims::{self, Claim, FUNCTIONS, Row, Verdict};
+use crate::plan::DeviceClass;
 use crate::record::Measurement;
 use anyhow::Context;
 use std::fmt::Write as _;
@@ -96,8 +97,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
 fn rows(args: &Args, all: &[Claim]) -> anyhow::Result<(Vec<Row>, Outcome)> {
     let mut outcome = Outcome::Good;
     let mut folder = args.out.clone();
-    let measurements: Option<Vec<Measurement>> = if let Some(path) = &args.run {
-        Some(super::read_run(path)?.measurements)
+    let measurements: Option<(Vec<Measurement>, DeviceClass)> = if let Some(path) = &args.run {
+        let run = super::read_run(path)?;
+        Some((run.measurements, run.environment.device.class))
     } else if args.measure {
         let jobs = claims::needed(all);
         if jobs.is_empty() {
@@ -109,12 +111,12 @@ fn rows(args: &Args, all: &[Claim]) -> anyhow::Result<(Vec<Row>, Outcome)> {
                 outcome = Outcome::FellShort;
             }
             folder = Some(measured.path);
-            Some(measured.rows)
+            Some((measured.rows, measured.class))
         }
     } else {
         None
     };
-    let rows = claims::audit(all, measurements.as_deref())?;
+    let rows = claims::audit(all, measurements.as_ref().map(|(rows, class)| (&rows[..], *class)))?;
     if let Some(folder) = folder {
         let path = write(&folder, &rows)?;
         note(format!("claims   {}", path.display()));

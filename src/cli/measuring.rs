@@ -5,6 +5,7 @@ use super::run::{begin, duration, fresh_seed, time_to_run};
 use super::tuning::{TuningArgument, TuningNote};
 use crate::algorithm::ALGORITHMS;
 use crate::peak::Peaks;
+use crate::plan::DeviceClass;
 use crate::record::{CaseKey, CaseRows, Expense, Measurement};
 use crate::runner::{self, Event, Files, Hello, Job, Observer, Selection, Sink, SinkError};
 use crate::suite::Suite;
@@ -45,6 +46,8 @@ pub(super) struct Measured {
     pub(super) path: PathBuf,
     /// Every case.
     pub(super) rows: Vec<Measurement>,
+    /// Which kind of device they are of.
+    pub(super) class: DeviceClass,
 }
 
 impl Measured {
@@ -86,7 +89,7 @@ impl Measuring {
             }
         }
         let path = sink.files.path().map(std::path::Path::to_owned).unwrap_or_default();
-        Ok(Measured { path, rows: rows.measurements })
+        Ok(Measured { path, rows: rows.measurements, class: rows.class.unwrap_or(DeviceClass::Other) })
     }
 }
 
@@ -95,11 +98,13 @@ impl Measuring {
 struct Rows {
     measurements: Vec<Measurement>,
     measuring: Duration,
+    class: Option<DeviceClass>,
 }
 
 impl Observer for Rows {
     fn event(&mut self, event: &Event<'_>) {
         match event {
+            Event::Started { hello, .. } => self.class = Some(hello.identity.class),
             Event::CaseEnded { rows, .. } => self.measurements.push(rows.measurement.clone()),
             Event::Finished { expense, .. } => self.measuring += Duration::try_from_secs_f64(expense.device_s).unwrap_or_default(),
             _ => {}
