@@ -225,7 +225,11 @@ pub(super) fn named(map: &Value) -> Result<Vec<(String, f64)>, String> {
 /// A finite number.
 pub(super) fn number(value: &Value) -> Result<f64, String> {
     if value.kind() != ValueKind::Number {
-        let what = if value.is_undefined() { "nothing: a name in it is not known".into() } else { format!("a {}, not a number or names with numbers", value.kind()) };
+        let what = if value.is_undefined() {
+            "nothing: a name in it is not known".into()
+        } else {
+            format!("a {}, not a number or names with numbers", value.kind())
+        };
         return Err(format!("the expression gives {what}"));
     }
     let number = f64::try_from(value.clone()).map_err(|error| error.to_string())?;
