@@ -4,7 +4,7 @@
 //! Every text of the run goes through the template engine's escaping or the charts' own. Without its script everything can still be read: charts
 //! tell the exact values as native tooltips, tables keep the run's order.
 //!
-//! Adding a chart is a file in `charts/` and a line in [`charts::OF_LAYER`] or [`charts::OF_RUN`].
+//! Adding a chart is a file in `charts/` and a line in `charts::OF_LAYER` or `charts::OF_RUN`.
 
 mod charts;
 mod context;

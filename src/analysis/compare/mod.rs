@@ -6,7 +6,7 @@
 //! did, where buffers came to lie. Two runs of the same program differ by that: [`Comparison::allow_for`] takes repeats of the baseline for it.
 //!
 //! Cases are matched by their whole [`CaseKey`] first, then, where suites or layers are named otherwise, by problem, algorithm, variant and
-//! cache, where that leaves one case on either side ([`matching`]).
+//! cache, where that leaves one case on either side (`matching`).
 
 mod environment;
 mod gate;
