@@ -37,10 +37,10 @@ fn measured() -> impl Iterator<Item = &'static Measurement> {
 }
 
 #[test]
-fn five_files_and_nothing_else() {
+fn the_files_of_a_run_and_nothing_else() {
     LazyLock::force(&RUN);
     let names: BTreeSet<PathBuf> = fs::read_dir(folder()).expect("read").map(|entry| entry.expect("entry").file_name().into()).collect();
-    let expected = ["environment.json", "ledger.csv", "measurements.csv", "samples.csv", "steps.csv"];
+    let expected = ["environment.json", "ledger.csv", "measurements.csv", "report.html", "samples.csv", "steps.csv"];
     assert_eq!(names, expected.iter().map(PathBuf::from).collect());
 }
 

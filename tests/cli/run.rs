@@ -90,7 +90,12 @@ fn device_and_seed_are_told_first() {
     assert!(device.starts_with(&format!("device   {} ({}, ", environment.device.name, environment.device.backend)), "{device}");
     assert_eq!(lines.next(), Some("seed     42"));
     assert_eq!(environment.seed, 42);
-    assert!(ended.stdout.ends_with(&format!("\nEvery case, buffer, stage and sample: {}\n", path.display())), "{}", ended.stdout);
+    let last = format!(
+        "\nEvery case, buffer, stage and sample: {0}\nThe same to look at: {1}\n",
+        path.display(),
+        path.join("report.html").display()
+    );
+    assert!(ended.stdout.ends_with(&last), "{}", ended.stdout);
 }
 
 #[test]
@@ -114,7 +119,8 @@ fn folders_are_named_by_date_and_device() {
         let mut command = convledger(&["run", CONV, "--algorithm", "direct", "--time-budget", "0s"]);
         command.current_dir(folder.path()).args(crate::device().iter().flat_map(|device| ["--device", device]));
         let ended = Ended::good(command);
-        let path = ended.stdout.lines().last().and_then(|line| line.rsplit_once(' ')).expect("the last line names it").1;
+        let path =
+            ended.stdout.lines().find_map(|line| line.strip_prefix("Every case, buffer, stage and sample: ")).expect("a line names it");
         let (date, device) = path.strip_prefix("results/").expect(path).split_at("2026-11-29".len());
         assert!(date.chars().all(|c| c.is_ascii_digit() || c == '-') && device.len() > 2, "{path}");
         assert!(device.ends_with(number), "{path}");
