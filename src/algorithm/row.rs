@@ -32,6 +32,8 @@ pub(super) fn constants(
     let mut vectors: Vec<u64> = columns.iter().map(|x| (x + shift) / 4).collect();
     vectors.dedup();
     let vector = limits.vector_loads() && aligned && width.size.is_multiple_of(4) && 2 * vectors.len() <= columns.len();
+    // Without vectors the text depends on neither.
+    let (shift, vectors) = if vector { (shift, vectors) } else { (0, Vec::new()) };
     Ok(step
         .constant("vector_in", Constant::Flag(vector))
         .constant("shift", word("shift", shift).map(Constant::Size)?)
