@@ -99,6 +99,12 @@ pub static ALGORITHMS: &[&dyn Algorithm] = &[
     &WinogradFused::F4,
 ];
 
+/// The plain form of an algorithm for a convolution: no setting where it can do without, else the proposed variant of most memory.
+pub fn plain_variant(algorithm: &dyn Algorithm, conv: &Conv, limits: &Limits) -> Variant {
+    let mut proposed = algorithm.variants(conv, limits);
+    if proposed.contains(&Variant::none()) { Variant::none() } else { proposed.pop().unwrap_or_default() }
+}
+
 /// The algorithm of an id.
 pub fn find(id: &str) -> Option<&'static dyn Algorithm> {
     ALGORITHMS.iter().copied().find(|a| a.id() == id)

@@ -3,7 +3,7 @@
 
 use super::tuning::TuningArgument;
 use super::{Outcome, auto, note};
-use crate::algorithm::{ALGORITHMS, Variant, add_bias, find};
+use crate::algorithm::{ALGORITHMS, Variant, add_bias, find, plain_variant};
 use crate::conv::Conv;
 use crate::cost::{Model, choose};
 use crate::device::{Clock, Gpu, Loaded};
@@ -149,8 +149,7 @@ fn plan(conv: &Conv, text: &str, limits: &Limits) -> anyhow::Result<(String, Pla
         format!("{}: no algorithm '{id}', there are {}", place(), known.join(", "))
     })?;
     let variant = match variant {
-        // The last one proposed keeps the most in memory and is the plain form of the method.
-        None => algorithm.variants(conv, limits).pop().unwrap_or_default(),
+        None => plain_variant(algorithm, conv, limits),
         Some(text) => text.parse::<Variant>().with_context(place)?,
     };
     let name = variant.qualify(id);

@@ -4,7 +4,7 @@
 //! problem of the knob, timed by the steps that differ.
 
 use super::{Candidates, Choice, Knob};
-use crate::algorithm::{ALGORITHMS, Variant, find};
+use crate::algorithm::{ALGORITHMS, Variant, find, plain_variant};
 use crate::conv::Conv;
 use crate::ledger;
 use crate::plan::{DeviceClass, Kernel, Limits, Plan, Step, TiledKernel};
@@ -100,7 +100,7 @@ pub fn targets(kernels: &[TiledKernel], limits: &Limits) -> Vec<Target> {
     let mut plans: Vec<(Problem, Plan)> = Vec::new();
     for conv in convs() {
         for algorithm in ALGORITHMS {
-            let variant = algorithm.variants(&conv, limits).pop().unwrap_or_default();
+            let variant = plain_variant(*algorithm, &conv, limits);
             let problem = Problem { conv, algorithm: algorithm.id(), variant, steps: Vec::new() };
             plans.extend(problem.plan(limits).map(|plan| (problem, plan)));
         }
