@@ -173,10 +173,10 @@ fn dx12_takes_every_kernel() {
         compiler.compile(wrong, "main", "cs_6_0", &[]).expect_err("an undeclared name is an error");
     }
     // Kernels that differ in their plans only come out as the same text; the compiler takes most of this file's time.
-    let compiled = RefCell::new(HashSet::new());
+    let known = RefCell::new(HashSet::new());
     check_all("HLSL", |step, composed, declared| {
         let (text, entry) = direct_x(step, composed, declared)?;
-        let Some(compiler) = compiler.as_ref().filter(|_| compiled.borrow_mut().insert(text.clone())) else { return Ok(()) };
+        let Some(compiler) = compiler.as_ref().filter(|_| known.borrow_mut().insert(text.clone())) else { return Ok(()) };
         let (profile, arguments) = match step.kernel.element {
             // Whether it takes a kernel does not depend on how hard it optimises, and its time does.
             ElementType::F16 => ("cs_6_2", ["-HV", "2018", "-Od", "-enable-16bit-types"].as_slice()),
