@@ -46,19 +46,12 @@ fn summary(layer: &LayerRows<'_>) -> LayerSummary {
 mod tests {
     use super::*;
     use crate::algorithm::Variant;
-    use crate::record::{CaseKey, Status};
-    use crate::runner::Prediction;
+    use crate::analysis::group::tests::timed;
+    use crate::record::Status;
 
     fn row(layer: &str, algorithm: &str, variant: &str, status: Status, time: Option<f64>, workspace: Option<u64>) -> Measurement {
-        let case = CaseKey {
-            suite: "s".into(),
-            layer: layer.into(),
-            conv: "n1c2h4w4_k2r3s3_p1".parse().expect("key"),
-            algorithm: algorithm.into(),
-            variant: variant.parse::<Variant>().expect(variant),
-            cache: Cache::Hot,
-        };
-        Measurement { time_median_ns: time, computation_bytes: workspace, ..Prediction::of_problem(case).measurement(status, "") }
+        let case = variant.parse::<Variant>().expect(variant).qualify(algorithm);
+        Measurement { status, time_median_ns: time, computation_bytes: workspace, ..timed(layer, &case, 0.0, 0) }
     }
 
     #[test]

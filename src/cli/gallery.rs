@@ -3,9 +3,8 @@
 use super::compare::markdown::{code, plain, referenced, table};
 use super::{Outcome, note, one_line, print};
 use crate::analysis::{LayerRows, by_layer};
-use crate::record::{Measurement, Run, Status, slug};
+use crate::record::{Run, Status, slug};
 use crate::report::{Report, Source, headline};
-use crate::units::{Bytes, Nanoseconds};
 use anyhow::{Context, bail};
 use std::fmt::Write as _;
 use std::fs;
@@ -145,19 +144,15 @@ fn row(layer: &LayerRows<'_>) -> Option<Vec<String>> {
     Some(vec![
         code(layer.layer()),
         code(&layer.conv().to_string()),
-        code(&name(fastest.row)),
-        Nanoseconds(fastest.time.0).to_string(),
+        code(&fastest.name()),
+        fastest.time.to_string(),
         format!("{:#}", fastest.workspace),
         layer.im2col().map_or_else(dash, |columns| {
             let ratio = layer.blow_up().map_or_else(String::new, |ratio| format!(", {ratio:.1}×"));
-            format!("{:#}{ratio}", Bytes(columns.0))
+            format!("{columns:#}{ratio}")
         }),
         direct.map_or_else(dash, |direct| format!("{:.1}×", direct.time.0 / fastest.time.0)),
     ])
-}
-
-fn name(row: &Measurement) -> String {
-    row.case.variant.qualify(&row.case.algorithm)
 }
 
 /// What im2col makes of the inputs, and time against workspace for the layer with most timed cases: name and SVG.

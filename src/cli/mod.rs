@@ -27,7 +27,7 @@ mod tune;
 mod tuning;
 mod worker;
 
-use crate::record::Run;
+use crate::record::{RUN_FILES, Run};
 use crate::suite::printable;
 use anyhow::{Context, bail};
 use clap::{Parser, Subcommand};
@@ -163,8 +163,7 @@ fn print(text: &(impl AsRef<[u8]> + ?Sized)) -> anyhow::Result<()> {
 /// Refuses to write over a file that a run consists of.
 fn keep_run_files(out: &Path) -> anyhow::Result<()> {
     let name = out.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let of_a_run = ["measurements.csv", "ledger.csv", "steps.csv", "samples.csv", "environment.json"].contains(&name);
-    if of_a_run && out.exists() {
+    if RUN_FILES.contains(&name) && out.exists() {
         bail!("--out {}: is a file of a run, which is not written over", out.display());
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! `convledger report`: a run as one HTML page, and its charts as pictures.
 
 use super::{Outcome, print};
-use crate::report::{self, Format};
+use crate::report::{self, Format, Source};
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -38,12 +38,14 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     if let Some(out) = &args.out {
         super::keep_run_files(out)?;
     }
-    super::tell_remarks(&args.run, &report::Source::read(&args.run)?.run);
-    let path = report::write(&args.run, args.out.as_deref())?;
+    let source = Source::read(&args.run)?;
+    super::tell_remarks(&args.run, &source.run);
+    let path = args.out.clone().unwrap_or_else(|| args.run.join(report::FILE));
+    report::write(&source, &path)?;
     let mut told = format!("{}\n", path.display());
     if let Some(folder) = &args.charts {
         let formats: Vec<Format> = args.format.iter().map(|format| format.of_library()).collect();
-        let count = report::write_charts(&args.run, folder, &formats)?;
+        let count = report::write_charts(&source, folder, &formats)?;
         let charts = if count == 1 { "chart" } else { "charts" };
         told = format!("{told}{count} {charts}: {}\n", folder.display());
     }

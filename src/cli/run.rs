@@ -9,7 +9,7 @@ use crate::analysis::auto::picks;
 use crate::cost::Model;
 use crate::peak::Peaks;
 use crate::record::{self, Cache, Environment, Measurement, RunDirectory, default_directory};
-use crate::report;
+use crate::report::{self, Source};
 use crate::runner::{self, Event, Files, Hello, Job, Observer, Selection};
 use crate::units::Bytes;
 use anyhow::{Context, bail};
@@ -202,8 +202,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
 
 /// Makes the report and tells where it is. The rows are safe by then: what goes wrong is told, and the run stays what it is.
 fn page(directory: &Path) -> String {
-    match report::write(directory, None) {
-        Ok(path) => format!("The same to look at: {}\n", path.display()),
+    let path = directory.join(report::FILE);
+    match Source::read(directory).and_then(|source| report::write(&source, &path)) {
+        Ok(()) => format!("The same to look at: {}\n", path.display()),
         Err(error) => {
             note(format!("no report: {error}"));
             String::new()

@@ -33,6 +33,9 @@ pub struct Resumed {
 
 const FILES: [&str; 4] = [SampleRow::FILE, StepRow::FILE, LedgerRow::FILE, Measurement::FILE];
 
+/// The files that a run consists of.
+pub const RUN_FILES: [&str; 5] = [Measurement::FILE, LedgerRow::FILE, StepRow::FILE, SampleRow::FILE, Environment::FILE];
+
 impl Resumed {
     /// Notes in `environment.json` that the run is gone on with, now and by this command line.
     ///
@@ -53,12 +56,11 @@ impl RunDirectory {
     pub fn create(path: &Path, environment: &Environment) -> Result<Self, RecordError> {
         fs::create_dir_all(path).map_err(RecordError::io("create", path))?;
         let lock = Lock::acquire(path)?;
-        let names = [FILES[3], FILES[2], FILES[1], FILES[0], Environment::FILE];
-        if let Some(file) = names.into_iter().find(|file| path.join(file).symlink_metadata().is_ok()) {
+        if let Some(file) = RUN_FILES.into_iter().find(|file| path.join(file).symlink_metadata().is_ok()) {
             return Err(RecordError::HoldsRun { path: path.to_owned(), file });
         }
         Self::begin(path, environment, lock).inspect_err(|_| {
-            for file in names {
+            for file in RUN_FILES {
                 // None of them was there before; the error that counts is the first one.
                 let _ = fs::remove_file(path.join(file));
             }

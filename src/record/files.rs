@@ -65,7 +65,10 @@ impl AppendFile {
 }
 
 /// Writes a whole file beside its place and moves it there, so that a reader sees the old or the new content, never a part.
-pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), RecordError> {
+///
+/// # Errors
+/// [`RecordError::Io`] where the system refuses; no part is left behind then.
+pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), RecordError> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.tmp", std::process::id()));
     let temporary = path.with_file_name(name);

@@ -23,10 +23,11 @@ mod tests;
 
 pub use crate::peak::Limit as StepLimit;
 pub use cell::guarded;
-pub use directory::{Resumed, RunDirectory, default_directory, slug};
+pub use directory::{RUN_FILES, Resumed, RunDirectory, default_directory, slug};
 pub use environment::{Environment, Resumption, SCHEMA_VERSION, Settings};
 pub use error::RecordError;
 pub use expense::Expense;
 pub use export::{ExportFormat, ExportTable, export};
+pub use files::replace;
 pub use reader::Run;
 pub use rows::{Cache, CaseKey, CaseRows, LedgerRow, Measurement, SampleRow, Status, StepRow};

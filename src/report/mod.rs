@@ -25,13 +25,13 @@ pub use headline::headline;
 use crate::analysis::{LayerRows, LedgerTotals, by_layer, ledger_totals};
 use crate::chart::style_sheet;
 use crate::claims;
-use crate::record::{CaseKey, Run, StepRow};
+use crate::record::{CaseKey, Run, StepRow, replace};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
 use std::collections::HashMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::LazyLock;
 
 /// Name of the page in a run's folder.
@@ -118,25 +118,21 @@ impl<'a> Report<'a> {
     }
 }
 
-/// Writes the report of a run's folder to `out`, or to [`FILE`] in it; whole or not at all. Returns the path.
+/// Writes the page of what a folder holds to a file, whole or not at all.
 ///
 /// # Errors
-/// [`ReportError`] as [`Source::read`] and [`Report::html`], and [`ReportError::Io`] where the file cannot be written.
-pub fn write(directory: &Path, out: Option<&Path>) -> Result<PathBuf, ReportError> {
-    let source = Source::read(directory)?;
-    let page = Report::new(&source).html()?;
-    let path = out.map_or_else(|| directory.join(FILE), Path::to_owned);
-    replace(&path, page.as_bytes())?;
-    Ok(path)
+/// [`ReportError`] as [`Report::html`], and where the file cannot be written.
+pub fn write(source: &Source, path: &Path) -> Result<(), ReportError> {
+    let page = Report::new(source).html()?;
+    Ok(replace(path, page.as_bytes())?)
 }
 
 /// Writes every chart into a folder, which is made where it is missing: as SVG, as PNG or both. Returns how many charts there are.
 ///
 /// # Errors
-/// [`ReportError`] as [`Source::read`], for a chart that cannot be drawn, and where a file cannot be written.
-pub fn write_charts(directory: &Path, into: &Path, formats: &[Format]) -> Result<usize, ReportError> {
-    let source = Source::read(directory)?;
-    let charts = Report::new(&source).charts();
+/// [`ReportError`] for a chart that cannot be drawn, and where a file cannot be written.
+pub fn write_charts(source: &Source, into: &Path, formats: &[Format]) -> Result<usize, ReportError> {
+    let charts = Report::new(source).charts();
     fs::create_dir_all(into).map_err(|source| ReportError::Io { action: "create", path: into.to_owned(), source })?;
     for NamedChart { name, chart } in &charts {
         for format in formats {
@@ -168,16 +164,4 @@ impl Format {
             Self::Png => "png",
         }
     }
-}
-
-fn replace(path: &Path, content: &[u8]) -> Result<(), ReportError> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".new");
-    let new = PathBuf::from(name);
-    let written = fs::write(&new, content).and_then(|()| fs::rename(&new, path));
-    written.map_err(|source| {
-        // The error that counts is the first one.
-        let _ = fs::remove_file(&new);
-        ReportError::Io { action: "write", path: path.to_owned(), source }
-    })
 }

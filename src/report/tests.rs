@@ -5,6 +5,7 @@ use super::*;
 use crate::chart::{Chart, Kind, Scale};
 use crate::record::Status;
 use crate::units::Bytes;
+use std::path::PathBuf;
 
 fn kept() -> Source {
     let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("results");

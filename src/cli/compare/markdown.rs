@@ -3,10 +3,9 @@
 //! GitHub-flavoured: tables, `<details>`. Names come from users; they are set as code, so that they mention nobody, link nowhere and end no
 //! cell ([`code`]).
 
-use super::text::memory_cells;
+use super::text::{memory_cells, time_cells};
 use super::{Held, Report, caution, cut, described, interval, layer_name, many_suites, plural, remarks, why};
 use crate::analysis::compare::{Case, Lone, Verdict};
-use crate::units::Nanoseconds;
 use std::fmt::Write;
 
 /// Longer names are cut.
@@ -94,19 +93,8 @@ fn surroundings(held: &Held<'_>) -> String {
 }
 
 fn row(report: &Report<'_>, case: &Case, verdict: Verdict, many: bool) -> Vec<String> {
-    let time = |ns: Option<f64>| ns.map_or_else(|| "-".to_owned(), |ns| Nanoseconds(ns).to_string());
-    let ratio = case.ratio.as_ref();
-    vec![
-        code(&layer_name(&case.key.baseline, many)),
-        code(&case.algorithm()),
-        time(case.median_ns.baseline),
-        time(case.median_ns.other),
-        ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{:.3}", ratio.value)),
-        ratio.and_then(|ratio| ratio.ci95).map_or_else(|| "-".to_owned(), interval),
-        ratio.map_or("-", |ratio| ratio.evidence.name()).to_owned(),
-        verdict.name().to_owned(),
-        plain(&remarks(case, report.threshold)),
-    ]
+    let names = vec![code(&layer_name(&case.key.baseline, many)), code(&case.algorithm())];
+    [names, time_cells(case, verdict), vec![plain(&remarks(case, report.threshold))]].concat()
 }
 
 fn memory(held: &Held<'_>, many: bool) -> Vec<Vec<String>> {

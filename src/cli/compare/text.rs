@@ -65,18 +65,21 @@ fn times(report: &Report<'_>, held: &Held<'_>, many: bool) -> String {
 }
 
 fn row(report: &Report<'_>, case: &Case, verdict: Verdict, many: bool) -> Vec<String> {
+    let remarks = remarks(case, report.threshold);
+    [vec![name(case, many), case.algorithm()], time_cells(case, verdict), vec![remarks]].concat()
+}
+
+/// Both times, their ratio with its interval and what that is from, the verdict.
+pub(super) fn time_cells(case: &Case, verdict: Verdict) -> Vec<String> {
     let time = |ns: Option<f64>| ns.map_or_else(|| "-".to_owned(), |ns| Nanoseconds(ns).to_string());
     let ratio = case.ratio.as_ref();
     vec![
-        name(case, many),
-        case.algorithm(),
         time(case.median_ns.baseline),
         time(case.median_ns.other),
         ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{:.3}", ratio.value)),
         ratio.and_then(|ratio| ratio.ci95).map_or_else(|| "-".to_owned(), interval),
         ratio.map_or("-", |ratio| ratio.evidence.name()).to_owned(),
         verdict.name().to_owned(),
-        remarks(case, report.threshold),
     ]
 }
 
