@@ -6,6 +6,7 @@ use crate::analysis::auto::{GOOD, Pick, observations, picks};
 use crate::cost::{Costs, DeviceCosts, Model, fit};
 use crate::plan::DeviceClass;
 use crate::record::Run;
+use crate::stats::geometric_mean;
 use crate::units::{Bytes, Nanoseconds};
 use anyhow::{Context, bail};
 use std::path::PathBuf;
@@ -104,7 +105,8 @@ fn report(args: &Args, runs: &[(String, Run)], costs: &Costs) -> anyhow::Result<
 /// How often the choice was good, on one line.
 pub(super) fn verdict(picks: &[Pick]) -> String {
     let good = picks.iter().filter(|pick| pick.is_good()).count();
-    let mean = (picks.iter().map(|pick| pick.loss().ln()).sum::<f64>() / picks.len() as f64).exp();
+    let losses: Vec<f64> = picks.iter().map(Pick::loss).collect();
+    let mean = geometric_mean(&losses).unwrap_or(1.0);
     let worst = picks.iter().map(Pick::loss).fold(1.0, f64::max);
     let layers = if picks.len() == 1 { "layer" } else { "layers" };
     format!(

@@ -1,7 +1,8 @@
 //! `blowup`: im2col's column matrix over the input is `R·S·(P·Q)/(H·W)`: it grows with the kernel's area and, but for the edges, with nothing else.
 
-use super::{DemoError, Point, Row, Shown, extent, mean, times};
+use super::{DemoError, Point, Row, Shown, extent, times};
 use crate::chart::{Axis, Chart, Kind, Mark, Scale, Series, Style, Unit};
+use crate::stats::geometric_mean;
 use crate::units::{Bytes, Nanoseconds};
 
 const UNFOLDED: &str = "im2col:batch";
@@ -87,7 +88,7 @@ fn workspace(rows: &[Row]) -> String {
 fn time(rows: &[Row]) -> String {
     let ratios = ratios(rows);
     let values: Vec<f64> = ratios.iter().map(|(_, ratio)| *ratio).collect();
-    let (Some(mean), Some((least, most))) = (mean(&values), extent(values.iter().copied())) else {
+    let (Some(mean), Some((least, most))) = (geometric_mean(&values), extent(values.iter().copied())) else {
         return format!("No point has a time of both {UNFOLDED} and {IN_PLACE}, so nothing can be said of time.");
     };
     let slower = values.iter().filter(|ratio| **ratio > 1.0).count();

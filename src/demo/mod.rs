@@ -131,8 +131,3 @@ fn times(ratio: f64) -> String {
 fn extent(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
     values.into_iter().fold(None, |extent, value| Some(extent.map_or((value, value), |(a, b): (f64, f64)| (a.min(value), b.max(value)))))
 }
-
-/// The geometric mean; nothing of nothing.
-fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| (values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp())
-}

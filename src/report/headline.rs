@@ -5,6 +5,7 @@ use crate::analysis::budget::{WorkspaceLimit, budgets};
 use crate::analysis::pareto::price;
 use crate::analysis::{LayerRows, by_layer};
 use crate::record::{Cache, Run, Status};
+use crate::stats::geometric_mean;
 use crate::units::Bytes;
 
 /// Characters of a layer's name in a sentence.
@@ -29,10 +30,6 @@ pub fn headline(run: &Run) -> Vec<String> {
     sentences
 }
 
-fn mean(ratios: &[f64]) -> Option<f64> {
-    (!ratios.is_empty()).then(|| (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp())
-}
-
 fn named(layer: &LayerRows<'_>, many: bool) -> String {
     shortened(&layer_name(layer.suite(), layer.layer(), layer.cache(), many), NAME)
 }
@@ -54,7 +51,7 @@ fn im2col(layers: &[LayerRows<'_>], many: bool) -> Option<String> {
         Some(best / layer.fastest()?.time.0)
     };
     let losses: Vec<f64> = layers.iter().filter_map(own).collect();
-    if let Some(mean) = mean(&losses) {
+    if let Some(mean) = geometric_mean(&losses) {
         let first = losses.iter().filter(|loss| **loss <= 1.0).count();
         text = format!(
             "{text} The fastest im2col takes {} the time of the fastest algorithm in the geometric mean, and is the fastest itself on {first} of {}.",
@@ -85,7 +82,7 @@ fn fastest(layers: &[LayerRows<'_>], many: bool) -> Option<String> {
         Some(direct.time.0 / layer.fastest()?.time.0)
     };
     let gains: Vec<f64> = layers.iter().filter_map(over_direct).collect();
-    if let Some(mean) = mean(&gains).filter(|mean| *mean > 1.0) {
+    if let Some(mean) = geometric_mean(&gains).filter(|mean| *mean > 1.0) {
         text = format!("{text} The direct method takes {} its time in the geometric mean.", times(mean));
     }
     Some(text)

@@ -10,3 +10,8 @@ mod summary;
 pub use samples::{DRIFT_MIN_SAMPLES, Samples, StatsError};
 pub use stopping::{Decision, StoppingRule};
 pub use summary::Summary;
+
+/// The geometric mean of positive ratios; `None` of none.
+pub fn geometric_mean(ratios: &[f64]) -> Option<f64> {
+    (!ratios.is_empty()).then(|| (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp())
+}

@@ -12,6 +12,7 @@ pub use row::{PeerRow, read_rows, write_rows};
 
 use crate::conv::Conv;
 use crate::record::Run;
+use crate::stats::geometric_mean;
 use crate::units::Nanoseconds;
 use std::collections::HashMap;
 
@@ -78,8 +79,7 @@ impl Comparison {
 
     /// Geometric mean of the ratios.
     pub fn geometric_mean(&self) -> Option<f64> {
-        let logarithms: Vec<f64> = self.ratios().map(f64::ln).collect();
-        (!logarithms.is_empty()).then(|| (logarithms.iter().sum::<f64>() / logarithms.len() as f64).exp())
+        geometric_mean(&self.ratios().collect::<Vec<_>>())
     }
 }
 
