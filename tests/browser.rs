@@ -11,10 +11,10 @@ mod webdriver;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use convledger::record::{Measurement, Run, Status};
-use convledger::report;
+use convledger::report::{self, Source};
 use convledger::units::{Bytes, Grouped};
 use serde_json::{Value, json};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, MutexGuard};
 use webdriver::Browser;
 
@@ -35,11 +35,18 @@ static PAGE: LazyLock<Page> = LazyLock::new(|| {
     let path = folder.path().join("run");
     let run = report_run::doctored(&path, 10);
     assert!(run.measurements.len() > 1000, "{} rows", run.measurements.len());
-    let page = report::write(&path, None).expect("a report");
+    let page = written(&path, &folder.path().join("report.html"));
     let bytes = std::fs::metadata(&page).expect("written").len();
     assert!(bytes < 6 << 20, "{}", Bytes(bytes));
     Page { run, url: format!("file://{}", page.display()), _folder: folder }
 });
+
+/// Where the report of the run in `folder` was written.
+fn written(folder: &Path, page: &Path) -> PathBuf {
+    let source = Source::read(folder).expect("a run");
+    report::write(&source, page).expect("a report");
+    page.to_owned()
+}
 
 /// One browser at a time: they are large.
 static ONE: Mutex<()> = Mutex::new(());
@@ -251,14 +258,14 @@ fn a_phone_needs_no_sideways_scrolling() {
 fn screenshots() {
     let folder = std::env::var_os("CONVLEDGER_SCREENSHOTS").expect("CONVLEDGER_SCREENSHOTS names a folder");
     let one = ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let page = tempfile::tempdir().expect("a folder");
-    let page = report::write(&report_run::kept(), Some(&page.path().join("report.html"))).map(|path| (path, page)).expect("a report");
+    let pages = tempfile::tempdir().expect("a folder");
+    let page = written(&report_run::kept(), &pages.path().join("report.html"));
     let browser = Browser::start();
     let shot = |name: &str, size: [u64; 2], scheme: &str, at: &str, scale: f64| {
         let metrics = json!({ "width": size[0], "height": size[1], "deviceScaleFactor": scale, "mobile": size[0] < 500 });
         browser.debug("Emulation.setDeviceMetricsOverride", &metrics);
         system_scheme(&browser, scheme);
-        browser.open(&format!("file://{}", page.0.display()));
+        browser.open(&format!("file://{}", page.display()));
         browser.script(&format!("document.querySelector('{at}').scrollIntoView({{ block: 'start', behavior: 'instant' }})"));
         let picture = STANDARD.decode(browser.screenshot()).expect("base 64");
         std::fs::write(Path::new(&folder).join(name), picture).expect("written");
