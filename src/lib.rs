@@ -11,8 +11,8 @@
 //! plan       buffers and dispatches as plain data; device limits
 //! algorithm  one file per way to compute a convolution: variants, workspace, plan
 //! shader     WGSL templates: composing, reflecting
-//! inspect    what a driver's compiler makes of a kernel                     (the only user of ash)
-//! device     adapters, memory accounting, pipelines, executor, clock        (the only user of wgpu)
+//! inspect    what a driver's compiler makes of a kernel                     (on Vulkan itself, by ash)
+//! device     adapters, memory by level, pipelines, executor, clock          (the only user of wgpu)
 //! reference  f64 convolution on the CPU
 //! verify     inputs, tolerances, comparison
 //! stats      quantiles, intervals, outliers, stopping rule

@@ -34,8 +34,8 @@ const LAYERS: [&str; 24] = [
     "demo",
     "cli",
 ];
-/// The libraries that drive devices, each with the only module that may name it.
-const DEVICE_LIBRARIES: [(&str, &str); 2] = [("wgpu", "device"), ("ash", "inspect")];
+/// The libraries that drive devices, each with the only modules that may name it.
+const DEVICE_LIBRARIES: [(&str, &[&str]); 2] = [("wgpu", &["device"]), ("ash", &["inspect", "device"])];
 /// The only module that prints.
 const PRINTER: &str = "cli";
 const PRINTING: [&str; 5] = ["print", "println", "eprint", "eprintln", "dbg"];
@@ -109,8 +109,8 @@ fn the_checker_sees_what_is_wrong() {
         (6, Violation::Prints { name: "println".into() }),
         (6, layer("runner")),
         (8, layer("measure")),
-        (9, Violation::DeviceLibrary { library: "wgpu", owner: "device" }),
-        (10, Violation::DeviceLibrary { library: "ash", owner: "inspect" }),
+        (9, Violation::DeviceLibrary { library: "wgpu", owners: &["device"] }),
+        (10, Violation::DeviceLibrary { library: "ash", owners: &["inspect", "device"] }),
     ];
     let found = check(&Source { path: "src/plan/kernel.rs".into(), text: bad.into() });
     assert_eq!(found, expected);
@@ -153,7 +153,7 @@ enum Violation {
     /// A path from the crate's root names no module of the list.
     Unknown { name: String },
     /// A device library is named outside its module.
-    DeviceLibrary { library: &'static str, owner: &'static str },
+    DeviceLibrary { library: &'static str, owners: &'static [&'static str] },
     /// A printing macro outside the command line's module.
     Prints { name: String },
 }
@@ -167,7 +167,7 @@ impl std::fmt::Display for Violation {
         match self {
             Self::Layer { used } => write!(f, "uses `{used}`, which is below it in the list of src/lib.rs"),
             Self::Unknown { name } => write!(f, "`crate::{name}` is no module of the list in src/lib.rs"),
-            Self::DeviceLibrary { library, owner } => write!(f, "names `{library}`; only `{owner}` may"),
+            Self::DeviceLibrary { library, owners } => write!(f, "names `{library}`; only `{}` may", owners.join("` and `")),
             Self::Prints { name } => write!(f, "`{name}!`: only `{PRINTER}` prints"),
         }
     }
@@ -296,8 +296,9 @@ impl Checker<'_> {
     }
 
     fn check_name(&mut self, name: &Ident, next: Option<&TokenTree>) {
-        if let Some(&(library, owner)) = DEVICE_LIBRARIES.iter().find(|(library, owner)| name == library && self.module != Some(*owner)) {
-            self.add(name, Violation::DeviceLibrary { library, owner });
+        let foreign = |owners: &[&str]| self.module.is_none_or(|module| !owners.contains(&module));
+        if let Some(&(library, owners)) = DEVICE_LIBRARIES.iter().find(|(library, owners)| name == library && foreign(owners)) {
+            self.add(name, Violation::DeviceLibrary { library, owners });
         }
         let prints = PRINTING.iter().any(|p| name == p) && next.is_some_and(|t| is_punct(t, '!'));
         if prints && !matches!(self.module, None | Some(PRINTER)) {

@@ -24,23 +24,49 @@ pub struct Adapter {
     pub(super) handle: wgpu::Adapter,
 }
 
-/// Every adapter, in the drivers' order.
-pub fn adapters() -> Vec<Adapter> {
-    let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
-    descriptor.backends = BACKENDS;
-    descriptor.flags = wgpu::InstanceFlags::empty();
-    let instance = wgpu::Instance::new(descriptor);
-    let handles = pollster::block_on(instance.enumerate_adapters(BACKENDS));
-    handles.into_iter().enumerate().map(|(index, handle)| Adapter::new(index, handle)).collect()
+/// The system's graphics libraries, loaded.
+pub struct Instance(wgpu::Instance);
+
+impl Default for Instance {
+    fn default() -> Self {
+        let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
+        descriptor.backends = BACKENDS;
+        descriptor.flags = wgpu::InstanceFlags::empty();
+        Self(wgpu::Instance::new(descriptor))
+    }
 }
 
-/// The adapter a person names by number or by part of its name; without a name a discrete GPU before an integrated one before
-/// software.
+impl Instance {
+    /// Every adapter, in the drivers' order.
+    pub fn adapters(&self) -> Vec<Adapter> {
+        let handles = pollster::block_on(self.0.enumerate_adapters(BACKENDS));
+        handles.into_iter().enumerate().map(|(index, handle)| Adapter::new(index, handle)).collect()
+    }
+
+    /// The adapter a person names by number or by part of its name; without a name a discrete GPU before an integrated one before
+    /// software.
+    ///
+    /// # Errors
+    /// [`DeviceError`] when there is none, or the name fits none or several.
+    pub fn choose(&self, selector: Option<&str>) -> Result<Adapter, DeviceError> {
+        pick(self.adapters(), selector)
+    }
+}
+
+/// [`Instance::adapters`] of an instance of its own.
+pub fn adapters() -> Vec<Adapter> {
+    Instance::default().adapters()
+}
+
+/// [`Instance::choose`] of an instance of its own.
 ///
 /// # Errors
-/// [`DeviceError`] when there is none, or the name fits none or several.
+/// As there.
 pub fn choose(selector: Option<&str>) -> Result<Adapter, DeviceError> {
-    let mut all = adapters();
+    Instance::default().choose(selector)
+}
+
+fn pick(mut all: Vec<Adapter>, selector: Option<&str>) -> Result<Adapter, DeviceError> {
     if all.is_empty() {
         return Err(DeviceError::NoAdapter { hint: HINT });
     }
@@ -113,6 +139,7 @@ impl Adapter {
                 class,
                 vendor: info.vendor,
                 device: info.device,
+                pci: info.device_pci_bus_id,
             },
             limits: Limits {
                 class,
@@ -146,7 +173,16 @@ mod tests {
 
     fn named(name: &str, class: DeviceClass) -> Identity {
         let text = String::new;
-        Identity { name: name.into(), backend: "vulkan".into(), driver: text(), driver_info: text(), class, vendor: 0, device: 0 }
+        Identity {
+            name: name.into(),
+            backend: "vulkan".into(),
+            driver: text(),
+            driver_info: text(),
+            class,
+            vendor: 0,
+            device: 0,
+            pci: text(),
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A plan on a device: its buffers, its dispatches, and the ways data go in and out.
 
 use super::clock::CAPACITY;
-use super::memory::{Account, Allocation, accounts};
+use super::memory::{Account, Allocation, AllocatorReport, accounts};
 use super::pipeline::Pipeline;
 use super::{Clock, ClockFacts, DeviceError, Gpu};
 use crate::plan::{Binding, BufferId, Plan, Role};
@@ -77,7 +77,12 @@ impl<'g> Loaded<'g> {
 
     /// What each buffer of the plan takes; of the copies of a tensor the first.
     pub fn accounts(&self) -> Vec<Account> {
-        accounts(self.gpu, self.sets[0].iter().map(Rc::as_ref))
+        self.accounts_by(self.gpu.allocator_report().as_ref())
+    }
+
+    /// The same by a report that was taken, or none.
+    pub fn accounts_by(&self, report: Option<&AllocatorReport>) -> Vec<Account> {
+        accounts(report, self.sets[0].iter().map(Rc::as_ref))
     }
 
     fn uniforms(&self) -> Option<usize> {

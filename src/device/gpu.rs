@@ -3,8 +3,8 @@
 use super::clock::{self, Timestamps};
 use super::pipeline::Pipelines;
 use super::trusted::Checks;
-use super::{Adapter, ClockFacts, DeviceError, Identity};
-use crate::plan::Limits;
+use super::{Adapter, ClockFacts, DeviceError, Identity, Meter};
+use crate::plan::{Limits, Step};
 use std::cell::Cell;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -26,6 +26,8 @@ pub struct Gpu {
     pub limits: Limits,
     /// Optional features it has, by wgpu's names.
     pub features: Vec<String>,
+    #[cfg(windows)]
+    pub(super) adapter: wgpu::Adapter,
     pub(super) device: wgpu::Device,
     pub(super) queue: wgpu::Queue,
     pub(super) pipelines: Pipelines,
@@ -43,6 +45,16 @@ impl Gpu {
     /// # Errors
     /// [`DeviceError`] when the driver hands out no device, or a first empty dispatch fails.
     pub fn open(adapter: Adapter) -> Result<Self, DeviceError> {
+        let mut gpu = Self::open_without_clock(adapter)?;
+        gpu.measure_clock()?;
+        Ok(gpu)
+    }
+
+    /// Opens an adapter with all its own limits; until [`Gpu::measure_clock`] its clock is the host's.
+    ///
+    /// # Errors
+    /// [`DeviceError::Open`] when the driver hands out no device.
+    pub fn open_without_clock(adapter: Adapter) -> Result<Self, DeviceError> {
         let Adapter { identity, limits, features, handle, .. } = adapter;
         let wanted = wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::SHADER_F16 | wgpu::Features::SUBGROUP;
         let descriptor = wgpu::DeviceDescriptor {
@@ -74,13 +86,46 @@ impl Gpu {
         let pipelines = Pipelines::default();
         let facts = clock::UNMEASURED;
         let checks = Cell::new(Checks::Off);
-        let mut gpu =
-            Self { identity, limits, features, device, queue, pipelines, timestamps: None, facts, spent: Cell::default(), checks, trouble };
-        if gpu.device.features().contains(wgpu::Features::TIMESTAMP_QUERY) {
-            gpu.timestamps = Some(Timestamps::new(&gpu)?);
+        Ok(Self {
+            identity,
+            limits,
+            features,
+            #[cfg(windows)]
+            adapter: handle,
+            device,
+            queue,
+            pipelines,
+            timestamps: None,
+            facts,
+            spent: Cell::default(),
+            checks,
+            trouble,
+        })
+    }
+
+    /// Measures the clock, by the first dispatches the device runs.
+    ///
+    /// # Errors
+    /// [`DeviceError`] when a first empty dispatch fails.
+    pub fn measure_clock(&mut self) -> Result<(), DeviceError> {
+        if self.device.features().contains(wgpu::Features::TIMESTAMP_QUERY) {
+            self.timestamps = Some(Timestamps::new(self)?);
         }
-        gpu.facts = clock::measure(&mut gpu)?;
-        Ok(gpu)
+        self.facts = clock::measure(self)?;
+        Ok(())
+    }
+
+    /// What reads what this process holds of the device's memory.
+    pub fn meter(&self) -> Meter {
+        Meter::of_device(self)
+    }
+
+    /// Compiles the kernel of a step, unless that was done before.
+    ///
+    /// # Errors
+    /// [`DeviceError`] when its shader does not compose, or the driver does not take it.
+    pub fn compile(&self, step: &Step) -> Result<(), DeviceError> {
+        self.pipelines.of(self, step).map(|_| ())
     }
 
     /// The clock in use, its resolution, and what an empty dispatch takes on it.

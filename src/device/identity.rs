@@ -20,6 +20,9 @@ pub struct Identity {
     pub vendor: u32,
     /// PCI device id; 0 where there is none.
     pub device: u32,
+    /// PCI address, such as `0000:01:00.0`, by which the system's own tools know it; empty where the driver does not tell.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub pci: String,
 }
 
 /// Which clock a time was read from.

@@ -8,13 +8,15 @@ mod gpu;
 mod identity;
 mod memory;
 mod pipeline;
+mod resident;
 mod trusted;
 
-pub use adapter::{Adapter, adapters, choose};
+pub use adapter::{Adapter, Instance, adapters, choose};
 pub use clock::probe_plan;
 pub use error::DeviceError;
 pub use executor::Loaded;
 pub use gpu::{Gpu, Spent};
 pub use identity::{Clock, ClockFacts, Identity};
-pub use memory::Account;
+pub use memory::{Account, AllocatorReport};
+pub use resident::{Meter, Source, Watch};
 pub use trusted::Checks;

@@ -268,6 +268,7 @@ fn identity() -> Identity {
         class: DeviceClass::Discrete,
         vendor: 0,
         device: 0,
+        pci: String::new(),
     }
 }
 

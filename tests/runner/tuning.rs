@@ -29,6 +29,7 @@ fn hello(driver: &str) -> Hello {
             class: DeviceClass::Software,
             vendor: 0,
             device: 0,
+            pci: String::new(),
         },
         limits: Limits { class: DeviceClass::Software, min_subgroup: 8, ..Limits::WEBGPU },
         features: Vec::new(),

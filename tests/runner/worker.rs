@@ -114,6 +114,7 @@ impl Execute for Fake {
                 class: DeviceClass::Software,
                 vendor: 0,
                 device: 0,
+                pci: String::new(),
             },
             limits: Limits::WEBGPU,
             features: Vec::new(),

@@ -25,6 +25,7 @@ fn environment() -> Environment {
         class: DeviceClass::Discrete,
         vendor: 1,
         device: 2,
+        pci: String::new(),
     };
     let clock =
         ClockFacts { clock: Clock::GpuTimestamp, resolution_ns: 0.1 + 0.2, dispatch_overhead_ns: 1e-300, timer_overhead_ns: Some(0.25) };

@@ -19,6 +19,7 @@ fn hello() -> Hello {
             class: DeviceClass::Software,
             vendor: 0,
             device: 0,
+            pci: String::new(),
         },
         limits: Limits::WEBGPU,
         features: vec!["timestamp-query".into()],
