@@ -21,6 +21,7 @@
 //! cost       what a plan would take; the automatic choice
 //! tune       the fastest choices on a device: search, trials, tuning file
 //! record     the files of a run
+//! account    every byte from predicted to resident, at each stage of a process's life
 //! runner     schedule, worker process, resume, observers
 //! analysis   answers from records alone
 //! claims     figures that people repeat, held against ours
@@ -30,6 +31,7 @@
 //! cli        subcommands; the only place that prints
 //! ```
 
+pub mod account;
 pub mod algorithm;
 pub mod analysis;
 pub mod chart;

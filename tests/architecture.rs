@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// The modules from the top down, as in the documentation of `src/lib.rs`: each may use itself and those before it.
-const LAYERS: [&str; 24] = [
+const LAYERS: [&str; 25] = [
     "units",
     "conv",
     "suite",
@@ -26,6 +26,7 @@ const LAYERS: [&str; 24] = [
     "cost",
     "tune",
     "record",
+    "account",
     "runner",
     "analysis",
     "claims",

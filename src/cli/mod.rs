@@ -2,6 +2,7 @@
 //!
 //! Exit codes: 0 good, 1 a case failed or a check fell short, 2 a usage or environment error.
 
+mod account;
 mod algorithms;
 mod auto;
 mod claims;
@@ -100,6 +101,8 @@ enum Command {
     Demo(demo::Args),
     /// Measure the device's own limits: multiply-adds, copies, workgroup memory, an empty dispatch, the clock
     Peak(peak::Args),
+    /// Account for every byte of a case: from what formulas predict to what the system says the process holds
+    Account(account::Args),
     /// Tell how good the automatic choice of an algorithm would have been in runs that measured them all
     Auto(auto::Args),
     /// Find the fastest tiles on a device and write them to a file for --tuning
@@ -136,6 +139,7 @@ pub fn main() -> ExitCode {
         Some(Command::Claims(args)) => claims::run(&args),
         Some(Command::Demo(args)) => demo::run(&args),
         Some(Command::Peak(args)) => peak::run(&args),
+        Some(Command::Account(args)) => account::run(&args),
         Some(Command::Auto(args)) => auto::run(&args),
         Some(Command::Tune(args)) => tune::run(&args),
         Some(Command::Worker(args)) => worker::run(&args),

@@ -2,8 +2,10 @@
 
 use super::tuning::TuningArgument;
 use super::{Outcome, one_line};
-use crate::device::Gpu;
-use crate::runner::{DeviceExecutor, TuningExecutor, refuse, serve_stdio};
+use crate::account::{self, Life};
+use crate::device::{Gpu, Instance};
+use crate::record::CaseKey;
+use crate::runner::{DeviceExecutor, Order, Reply, TuningExecutor, refuse, serve_once, serve_stdio};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -17,9 +19,17 @@ pub(super) struct Args {
     /// Take trials of tuning, not cases
     #[arg(long)]
     tune: bool,
+
+    /// Take one order with no device open yet
+    #[arg(long)]
+    once: bool,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    if args.once {
+        serve_once(std::io::stdin().lock(), std::io::stdout(), |order| args.follow(order))?;
+        return Ok(Outcome::Good);
+    }
     let gpu = args.tuning.choose(args.device.as_deref()).and_then(|adapter| Ok(Gpu::open(adapter)?));
     match gpu {
         Ok(gpu) if args.tune => serve_stdio(&mut TuningExecutor::new(&gpu))?,
@@ -27,4 +37,25 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
         Err(error) => refuse(std::io::stdout(), &one_line(&error))?,
     }
     Ok(Outcome::Good)
+}
+
+impl Args {
+    fn follow(&self, order: Order) -> Reply {
+        match order {
+            Order::Life(case) => Reply::Life(self.live(&case).map(Box::new).map_err(|error| one_line(&error))),
+            _ => Reply::Refused("a worker for one order takes no cases, trials or limits".into()),
+        }
+    }
+
+    fn live(&self, case: &CaseKey) -> anyhow::Result<Life> {
+        let file = self.tuning.read()?;
+        let choose = |instance: &Instance| {
+            let adapter = instance.choose(self.device.as_deref())?;
+            Ok(match &file {
+                Some(file) => adapter.tuned(file),
+                None => adapter,
+            })
+        };
+        Ok(account::live(case, choose, &|report| report)?)
+    }
 }

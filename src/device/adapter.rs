@@ -1,6 +1,6 @@
 //! Which adapters there are, and which one a run takes.
 
-use super::{DeviceError, Identity};
+use super::{DeviceError, Identity, Meter};
 use crate::plan::{DeviceClass, Limits, TuningFile};
 
 /// The APIs whose adapters count.
@@ -115,6 +115,11 @@ impl Adapter {
         let own = file.select_for(*class, name, &format!("{driver} {driver_info}"));
         self.limits.tuning = own.before(&self.limits.tuning);
         self
+    }
+
+    /// What reads what this process holds of the adapter's memory.
+    pub fn meter(&self) -> Meter {
+        Meter::of_adapter(&self.identity, &self.handle)
     }
 
     fn new(index: usize, handle: wgpu::Adapter) -> Self {

@@ -26,8 +26,7 @@ pub struct Gpu {
     pub limits: Limits,
     /// Optional features it has, by wgpu's names.
     pub features: Vec<String>,
-    #[cfg(windows)]
-    pub(super) adapter: wgpu::Adapter,
+    adapter: wgpu::Adapter,
     pub(super) device: wgpu::Device,
     pub(super) queue: wgpu::Queue,
     pub(super) pipelines: Pipelines,
@@ -90,7 +89,6 @@ impl Gpu {
             identity,
             limits,
             features,
-            #[cfg(windows)]
             adapter: handle,
             device,
             queue,
@@ -117,7 +115,7 @@ impl Gpu {
 
     /// What reads what this process holds of the device's memory.
     pub fn meter(&self) -> Meter {
-        Meter::of_device(self)
+        Meter::of_adapter(&self.identity, &self.adapter)
     }
 
     /// Compiles the kernel of a step, unless that was done before.

@@ -202,6 +202,11 @@ impl Plan {
         Ops(self.steps.iter().map(|s| s.operations.0).sum())
     }
 
+    /// The buffers with the ids by which steps refer to them.
+    pub fn numbered(&self) -> impl Iterator<Item = (BufferId, &Buffer)> {
+        self.buffers.iter().enumerate().map(|(index, buffer)| (BufferId(index), buffer))
+    }
+
     /// First and last step that uses a buffer, or `None` if none does.
     pub fn live_range(&self, id: BufferId) -> Option<(usize, usize)> {
         let uses = |step: &Step| step.bindings.iter().any(|b| b.buffer == id);

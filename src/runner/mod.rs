@@ -31,13 +31,13 @@ pub use files::Files;
 pub use observer::{Counts, Event, Observer};
 pub use predict::{Prediction, ledger_rows, predict};
 pub use prepared::Prepared;
-pub use process::{Cause, Death, WorkerProcess};
+pub use process::{Cause, Death, WorkerProcess, live};
 pub use protocol::{Hello, Order, Phase, Reply, Task, Work};
 pub use run::{Job, Settings, Sink, run};
 pub use schedule::{Planned, Request, schedule};
 pub use selection::Selection;
 pub use tuning::{TuneEvent, TuneSettings, TuneWatch, Tuned, TuningExecutor, tune};
-pub use worker::{Execute, Execution, refuse, serve, serve_stdio};
+pub use worker::{Execute, Execution, refuse, serve, serve_once, serve_stdio};
 
 #[cfg(test)]
 mod tests;

@@ -3,6 +3,7 @@
 //! Drivers print to standard output too. So a reply begins with a line break and [`PREFIX`]; a line without the prefix is
 //! noise, kept with what the worker prints to standard error.
 
+use crate::account::Life;
 use crate::device::{ClockFacts, Identity};
 use crate::peak::Peaks;
 use crate::plan::Limits;
@@ -27,6 +28,8 @@ pub enum Order {
     Peaks(Duration),
     /// Try a candidate of tuning.
     Trial(Box<Trial>),
+    /// Live through a case, from before the device is opened to after it is dropped; the one order of a process.
+    Life(Box<CaseKey>),
 }
 
 /// A case to run.
@@ -124,6 +127,8 @@ pub enum Reply {
     },
     /// The trial in flight has ended: nanoseconds of its sample, or why there are none. The worker ends where its device is lost.
     Trial(Result<f64, TrialFailure>),
+    /// What the process held through its life, or why there was none.
+    Life(Result<Box<Life>, String>),
     /// The case in flight panicked; the worker ends.
     Panicked(String),
 }
@@ -150,6 +155,7 @@ impl Reply {
             Self::Done { .. } => "rows",
             Self::Peaks { .. } => "limits",
             Self::Trial(_) => "a trial's outcome",
+            Self::Life(_) => "a life",
             Self::Panicked(_) => "a panic",
         }
     }

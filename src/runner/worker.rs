@@ -94,6 +94,18 @@ pub fn serve_stdio(execute: &mut dyn Execute) -> Result<(), RunnerError> {
     serve_lines(execute, lines.iter(), io::stdout())
 }
 
+/// Follows the one order of a process that opens its own device, and replies. The first line of `input` is the order.
+///
+/// # Errors
+/// [`RunnerError::Pipe`] when either end is gone, [`RunnerError::Task`] for a line that is not an order.
+pub fn serve_once(input: impl BufRead, mut output: impl Write, follow: impl FnOnce(Order) -> Reply) -> Result<(), RunnerError> {
+    let Some(line) = input.lines().next() else { return Ok(()) };
+    let order = serde_json::from_str(&line?).map_err(|source| RunnerError::Task { line: 1, source })?;
+    let reply = catch_unwind(AssertUnwindSafe(|| follow(order)));
+    let reply = reply.unwrap_or_else(|panic| Reply::Panicked(message(panic.as_ref()).to_owned()));
+    Ok(reply.write(&mut output)?)
+}
+
 /// Tells the parent why there is no device to serve with.
 ///
 /// # Errors
@@ -148,6 +160,7 @@ fn follow(execute: &mut dyn Execute, order: Order, announce: &mut dyn FnMut(Phas
             let leaving = matches!(&outcome, Err(failure) if failure.device_lost);
             (Reply::Trial(outcome), leaving)
         }
+        Order::Life(_) => (Reply::Life(Err("this worker's life has begun already".to_owned())), false),
     }
 }
 

@@ -6,11 +6,11 @@ use crate::units::Bytes;
 use objc2_metal::MTLDevice as _;
 
 /// A device.
-pub(super) struct AllocatedSize(wgpu::Device);
+pub(super) struct AllocatedSize(wgpu::Adapter);
 
 impl AllocatedSize {
-    pub(super) fn of(device: &wgpu::Device) -> Self {
-        Self(device.clone())
+    pub(super) fn of(adapter: &wgpu::Adapter) -> Self {
+        Self(adapter.clone())
     }
 }
 
@@ -18,7 +18,7 @@ impl Read for AllocatedSize {
     fn read(&self) -> Result<Bytes, String> {
         // SAFETY: nothing is destroyed through the handle, and it is not kept past the guard.
         let guard = unsafe { self.0.as_hal::<wgpu::hal::api::Metal>() };
-        let device = guard.ok_or_else(|| "the device is none of Metal's".to_owned())?;
-        Ok(Bytes(device.raw_device().currentAllocatedSize() as u64))
+        let adapter = guard.ok_or_else(|| "the adapter is none of Metal's".to_owned())?;
+        Ok(Bytes(adapter.raw_device().currentAllocatedSize() as u64))
     }
 }

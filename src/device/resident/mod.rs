@@ -21,7 +21,7 @@ mod watch;
 
 pub use watch::Watch;
 
-use super::Gpu;
+use super::Identity;
 use crate::plan::DeviceClass;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -76,7 +76,7 @@ trait Read: Send + Sync {
     fn read(&self) -> Result<Bytes, String>;
 }
 
-/// Reads what a device's process holds.
+/// Reads what this process holds of a device's memory. It needs the adapter alone, and outlives the device.
 #[derive(Clone)]
 pub struct Meter {
     source: Option<(Source, Arc<dyn Read>)>,
@@ -90,22 +90,22 @@ impl Meter {
     }
 
     /// What tells best of a device: for a software driver the process, for others the driver before the tools beside it.
-    pub(super) fn of_device(gpu: &Gpu) -> Self {
-        if gpu.identity.class == DeviceClass::Software {
+    pub(super) fn of_adapter(identity: &Identity, adapter: &wgpu::Adapter) -> Self {
+        if identity.class == DeviceClass::Software {
             return Self::of_process();
         }
-        let candidates: Vec<(Source, Arc<dyn Read>)> = match gpu.identity.backend.as_str() {
+        let candidates: Vec<(Source, Arc<dyn Read>)> = match identity.backend.as_str() {
             #[cfg(not(target_vendor = "apple"))]
             "vulkan" => vec![
-                (Source::VulkanMemoryBudget, Arc::new(vulkan::MemoryBudget::of(&gpu.device))),
-                (Source::Nvml, Arc::new(nvml::Nvml::of(&gpu.identity))),
+                (Source::VulkanMemoryBudget, Arc::new(vulkan::MemoryBudget::of(adapter))),
+                (Source::Nvml, Arc::new(nvml::Nvml::of(identity))),
                 #[cfg(target_os = "linux")]
-                (Source::DrmFdinfo, Arc::new(fdinfo::Fdinfo::of(&gpu.identity))),
+                (Source::DrmFdinfo, Arc::new(fdinfo::Fdinfo::of(identity))),
             ],
             #[cfg(windows)]
-            "dx12" => vec![(Source::DxgiVideoMemory, Arc::new(dxgi::VideoMemory::of(&gpu.adapter)))],
+            "dx12" => vec![(Source::DxgiVideoMemory, Arc::new(dxgi::VideoMemory::of(adapter)))],
             #[cfg(target_vendor = "apple")]
-            "metal" => vec![(Source::MetalAllocatedSize, Arc::new(metal::AllocatedSize::of(&gpu.device)))],
+            "metal" => vec![(Source::MetalAllocatedSize, Arc::new(metal::AllocatedSize::of(adapter)))],
             _ => Vec::new(),
         };
         Self::first(candidates)
@@ -131,6 +131,11 @@ impl Meter {
     /// What the process holds now, by [`Meter::source`]; none where it does not answer.
     pub fn read(&self) -> Option<Bytes> {
         self.source.as_ref().and_then(|(_, read)| read.read().ok())
+    }
+
+    /// Whether a source that would have been preferred does not answer.
+    pub fn refused(&self) -> bool {
+        !self.refusals.is_empty()
     }
 
     /// Why there is no figure, or none from a source that would have been preferred; empty where nothing was refused.

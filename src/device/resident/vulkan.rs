@@ -5,23 +5,23 @@ use super::Read;
 use crate::units::Bytes;
 use ash::vk;
 
-/// The budget of the physical device behind a wgpu device.
+/// The budget of the physical device behind a wgpu adapter.
 pub(super) struct MemoryBudget {
-    device: wgpu::Device,
+    adapter: wgpu::Adapter,
     /// Why it cannot be asked.
     refusal: Option<String>,
 }
 
 impl MemoryBudget {
-    pub(super) fn of(device: &wgpu::Device) -> Self {
-        let refusal = with_handles(device, |instance, physical| {
-            // SAFETY: the handles live as long as `device`, which `with_handles` holds.
+    pub(super) fn of(adapter: &wgpu::Adapter) -> Self {
+        let refusal = with_handles(adapter, |instance, physical| {
+            // SAFETY: the handles live as long as `adapter`, which `with_handles` holds.
             let listed = unsafe { instance.enumerate_device_extension_properties(physical) };
             let listed = listed.map_err(|error| format!("extensions are not told: {error}"))?;
             let has = listed.iter().any(|extension| extension.extension_name_as_c_str() == Ok(ash::ext::memory_budget::NAME));
             if has { Ok(()) } else { Err("the driver has no VK_EXT_memory_budget".to_owned()) }
         });
-        Self { device: device.clone(), refusal: refusal.err() }
+        Self { adapter: adapter.clone(), refusal: refusal.err() }
     }
 }
 
@@ -30,15 +30,18 @@ impl Read for MemoryBudget {
         if let Some(refusal) = &self.refusal {
             return Err(refusal.clone());
         }
-        with_handles(&self.device, |instance, physical| Ok(usage(instance, physical)))
+        with_handles(&self.adapter, |instance, physical| Ok(usage(instance, physical)))
     }
 }
 
 /// Calls `ask` with wgpu's own instance and physical device.
-fn with_handles<T>(device: &wgpu::Device, ask: impl FnOnce(&ash::Instance, vk::PhysicalDevice) -> Result<T, String>) -> Result<T, String> {
+fn with_handles<T>(
+    adapter: &wgpu::Adapter,
+    ask: impl FnOnce(&ash::Instance, vk::PhysicalDevice) -> Result<T, String>,
+) -> Result<T, String> {
     // SAFETY: nothing is destroyed through the handles, and they are not kept past the guard.
-    let guard = unsafe { device.as_hal::<wgpu::hal::api::Vulkan>() };
-    let raw = guard.ok_or_else(|| "the device is none of Vulkan's".to_owned())?;
+    let guard = unsafe { adapter.as_hal::<wgpu::hal::api::Vulkan>() };
+    let raw = guard.ok_or_else(|| "the adapter is none of Vulkan's".to_owned())?;
     ask(raw.shared_instance().raw_instance(), raw.raw_physical_device())
 }
 

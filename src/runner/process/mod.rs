@@ -8,11 +8,49 @@ pub use death::{Cause, Death};
 use self::link::Link;
 use super::RunnerError;
 use super::protocol::{Hello, Order, Phase, Reply, Task, Work};
+use crate::account::Life;
 use crate::peak::Peaks;
-use crate::record::CaseRows;
+use crate::record::{CaseKey, CaseRows};
 use crate::tune::{Trial, TrialFailure};
 use std::process::Command;
 use std::time::{Duration, Instant};
+
+/// Settings of glibc under which a process gives freed memory back at once. By default it keeps what it thinks it may need again (up to
+/// 64 MiB, growing with what is freed), which in an account would be held by nobody. Other C libraries do not read them.
+const GIVE_BACK: [(&str, &str); 2] = [("MALLOC_MMAP_THRESHOLD_", "131072"), ("MALLOC_TRIM_THRESHOLD_", "131072")];
+
+/// Has a process of its own follow one order and reply, with a heap that keeps nothing back.
+///
+/// # Errors
+/// [`RunnerError::Spawn`] when there is no such program, [`RunnerError::StartUp`] when it dies or does not reply within `timeout`.
+pub(super) fn once<T>(
+    mut command: Command,
+    order: &Order,
+    timeout: Duration,
+    take: impl FnOnce(Reply) -> Result<T, Cause>,
+) -> Result<T, RunnerError> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    command.envs(GIVE_BACK);
+    let mut link = Link::open(command).map_err(|source| RunnerError::Spawn { program, source })?;
+    let reply = link.send(order).and_then(|()| match link.receive(timeout, Instant::now())? {
+        Reply::Panicked(message) => Err(Cause::Panicked(message)),
+        reply => take(reply),
+    });
+    reply.map_err(|cause| RunnerError::StartUp(link.death(cause, None)))
+}
+
+/// Has a process of its own live through a case.
+///
+/// # Errors
+/// [`RunnerError::Refused`] with the reason where the case cannot be lived through, others as for any worker: [`RunnerError::Spawn`] when
+/// there is no such program, [`RunnerError::StartUp`] when it dies or does not reply within `timeout`.
+pub fn live(command: Command, case: &CaseKey, timeout: Duration) -> Result<Life, RunnerError> {
+    let life = once(command, &Order::Life(Box::new(case.clone())), timeout, |reply| match reply {
+        Reply::Life(life) => Ok(life),
+        other => Err(Cause::Protocol(format!("{} instead of a life", other.name()))),
+    })?;
+    life.map(|life| *life).map_err(RunnerError::Refused)
+}
 
 /// A worker process with its device open. It ends when this value is dropped, by force if need be.
 #[derive(Debug)]

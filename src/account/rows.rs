@@ -1,0 +1,166 @@
+//! `account.csv` and `runtime.csv`: the bridge and the stages of a run's account.
+
+use super::{AccountError, Bridge, Life, LineKind};
+use crate::record::{self, CaseKey, replace};
+use crate::units::Bytes;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// The bridge's file.
+pub const FILE: &str = "account.csv";
+/// The file of the stages.
+pub const RUNTIME_FILE: &str = "runtime.csv";
+
+/// A row of `account.csv`: a line of a bridge.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AccountRow {
+    /// Canonical key of the problem.
+    pub conv: String,
+    /// Type of its elements.
+    pub dtype: String,
+    /// Algorithm's id.
+    pub algorithm: String,
+    /// Setting of its knob.
+    pub variant: String,
+    /// Place in the bridge, from 0.
+    pub line: u64,
+    /// What the bytes are to the sum.
+    pub kind: LineKind,
+    /// What they are.
+    pub name: String,
+    /// How many.
+    pub bytes: i64,
+    /// Where the figure is from.
+    pub how: String,
+}
+
+/// A row of `runtime.csv`: what is held at a stage. Empty where nobody tells.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RuntimeRow {
+    /// Canonical key of the problem.
+    pub conv: String,
+    /// Type of its elements.
+    pub dtype: String,
+    /// Algorithm's id.
+    pub algorithm: String,
+    /// Setting of its knob.
+    pub variant: String,
+    /// The stage.
+    pub stage: String,
+    /// What the source says the process holds.
+    pub resident_bytes: Option<u64>,
+    /// Growth since the stage before.
+    pub growth_bytes: Option<i64>,
+    /// The source.
+    pub source: String,
+    /// Resident set of the process on the host.
+    pub host_resident_bytes: Option<u64>,
+    /// Allocations the allocator has handed out.
+    pub allocations: Option<u64>,
+    /// Their bytes.
+    pub allocated_bytes: Option<u64>,
+    /// Of these, bytes of this program's own buffers.
+    pub own_allocated_bytes: Option<u64>,
+    /// Blocks the allocator holds.
+    pub blocks: Option<u64>,
+    /// Their bytes.
+    pub reserved_bytes: Option<u64>,
+}
+
+/// What the files of an account hold.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Filed {
+    /// The bridge.
+    pub account: Vec<AccountRow>,
+    /// The stages.
+    pub runtime: Vec<RuntimeRow>,
+}
+
+impl Filed {
+    /// The rows of a life and its bridge.
+    pub fn of(life: &Life, bridge: &Bridge) -> Self {
+        let CaseKey { conv, algorithm, variant, .. } = &life.case;
+        let account = (0_u64..).zip(&bridge.lines).map(|(line, said)| AccountRow {
+            conv: conv.to_string(),
+            dtype: conv.element().to_string(),
+            algorithm: algorithm.clone(),
+            variant: variant.to_string(),
+            line,
+            kind: said.kind,
+            name: said.name.clone(),
+            bytes: said.bytes,
+            how: said.how.clone(),
+        });
+        Self { account: account.collect(), runtime: runtime_rows(life) }
+    }
+
+    /// `account.csv`.
+    pub fn account_csv(&self) -> Vec<u8> {
+        lines(&self.account)
+    }
+
+    /// Writes both files into a folder, each whole or not at all.
+    ///
+    /// # Errors
+    /// [`record::RecordError`] where the system refuses.
+    pub fn write(&self, folder: &Path) -> Result<(), record::RecordError> {
+        replace(&folder.join(FILE), &self.account_csv())?;
+        replace(&folder.join(RUNTIME_FILE), &lines(&self.runtime))
+    }
+
+    /// Reads both files; none where the folder has no account.
+    ///
+    /// # Errors
+    /// [`AccountError::File`] for a file that cannot be read or is not as written.
+    pub fn read(folder: &Path) -> Result<Option<Self>, AccountError> {
+        if !folder.join(FILE).exists() {
+            return Ok(None);
+        }
+        Ok(Some(Self { account: read(&folder.join(FILE))?, runtime: read(&folder.join(RUNTIME_FILE))? }))
+    }
+}
+
+/// The stages of a life as rows.
+pub fn runtime_rows(life: &Life) -> Vec<RuntimeRow> {
+    let CaseKey { conv, algorithm, variant, .. } = &life.case;
+    let signed = |bytes: Bytes| i64::try_from(bytes.0).unwrap_or(i64::MAX);
+    let mut before: Option<Bytes> = None;
+    let row = |reading: &super::Reading| {
+        let growth = reading.resident.zip(before).map(|(now, before)| signed(now) - signed(before));
+        before = reading.resident.or(before);
+        let allocator = reading.allocator.as_ref();
+        RuntimeRow {
+            conv: conv.to_string(),
+            dtype: conv.element().to_string(),
+            algorithm: algorithm.clone(),
+            variant: variant.to_string(),
+            stage: reading.stage.to_string(),
+            resident_bytes: reading.resident.map(|bytes| bytes.0),
+            growth_bytes: growth,
+            source: life.source.to_string(),
+            host_resident_bytes: reading.host.map(|bytes| bytes.0),
+            allocations: allocator.map(|report| report.allocations.len() as u64),
+            allocated_bytes: allocator.map(|report| report.allocated().0),
+            own_allocated_bytes: allocator.map(|report| report.own().0),
+            blocks: allocator.map(|report| report.blocks.len() as u64),
+            reserved_bytes: allocator.map(|report| report.reserved().0),
+        }
+    };
+    life.readings.iter().map(row).collect()
+}
+
+/// Rows as CSV with a header. Keys, ids and our own texts begin with letters: none can run in a spreadsheet.
+fn lines(rows: &[impl Serialize]) -> Vec<u8> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for row in rows {
+        // Neither a buffer in memory nor these types can fail to be written.
+        let _ = writer.serialize(row);
+    }
+    writer.into_inner().unwrap_or_default()
+}
+
+fn read<R: for<'de> Deserialize<'de>>(path: &Path) -> Result<Vec<R>, AccountError> {
+    let wrong = |error: csv::Error| AccountError::File { path: path.to_owned(), reason: error.to_string() };
+    let mut reader = csv::Reader::from_path(path).map_err(wrong)?;
+    reader.deserialize().collect::<Result<_, _>>().map_err(wrong)
+}
