@@ -6,8 +6,9 @@
 //! steady state: what a wrong formula, a misreporting allocator or a leak changes shows in the last line.
 
 use super::{Life, Reading, Stage};
+use crate::device::Source;
 use crate::ledger::Ledger;
-use crate::units::Bytes;
+use crate::units::{Bytes, Grouped};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -57,6 +58,23 @@ pub struct Line {
     pub bytes: i64,
     /// Where the figure is from.
     pub how: String,
+}
+
+impl Line {
+    /// How the line stands in the sum: `+`, `-`, `=`, or nothing.
+    pub const fn sign(&self) -> &'static str {
+        match self.kind {
+            LineKind::Held if self.bytes < 0 => "-",
+            LineKind::Held => "+",
+            LineKind::Level | LineKind::Resident | LineKind::Unexplained => "=",
+            LineKind::Peak => "",
+        }
+    }
+
+    /// The bytes as they stand beside the sign.
+    pub fn amount(&self) -> String {
+        if self.kind == LineKind::Held { Grouped(self.bytes.unsigned_abs()).to_string() } else { super::signed_text(self.bytes) }
+    }
 }
 
 /// The bridge of a life.
@@ -123,7 +141,12 @@ impl Bridge {
         bridge.push(LineKind::Resident, "resident", resident, &format!("{} in steady state", life.source));
         bridge.push(LineKind::Unexplained, "unexplained", resident - explained, "resident less explained");
         if let Some(peak) = life.peak {
-            bridge.push(LineKind::Peak, "peak while executing, polled", signed(peak), &format!("{}, every millisecond", life.source));
+            bridge.push(
+                LineKind::Peak,
+                "peak while executing, polled",
+                signed(peak),
+                &format!("{}, looked at about every millisecond", life.source),
+            );
             bridge.push(LineKind::Peak, "peak while executing, accounted", explained, "the sum above: executions allocate nothing");
         }
         Some(Self { lines: bridge.lines })
@@ -150,9 +173,9 @@ impl Bridge {
     }
 
     /// Whether the bridge closes: the rest is under 1 % of resident or 1 MiB where the process is the device, under 2 % on a GPU.
-    pub fn closes(&self, life: &Life) -> bool {
+    pub fn closes(&self, source: Source) -> bool {
         let share = self.unexplained_share().abs();
-        if life.source.counts_touched_pages() {
+        if source.counts_touched_pages() {
             share < CLOSED_SHARE[0] || self.unexplained().abs() < CLOSED_BYTES
         } else {
             share < CLOSED_SHARE[1]

@@ -14,4 +14,4 @@ mod rows;
 pub use bridge::{Bridge, Line, LineKind};
 pub use error::AccountError;
 pub use life::{Levels, Life, Reading, Stage, live};
-pub use rows::{AccountRow, FILE, Filed, RUNTIME_FILE, RuntimeRow, runtime_rows};
+pub use rows::{AccountRow, FILE, Filed, RUNTIME_FILE, RuntimeRow, signed_text};

@@ -1,8 +1,10 @@
 //! `account.csv` and `runtime.csv`: the bridge and the stages of a run's account.
 
-use super::{AccountError, Bridge, Life, LineKind};
+use super::{AccountError, Bridge, Life, Line, LineKind, Stage};
+use crate::algorithm::Variant;
+use crate::device::Source;
 use crate::record::{self, CaseKey, replace};
-use crate::units::Bytes;
+use crate::units::{Bytes, Grouped};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -46,13 +48,13 @@ pub struct RuntimeRow {
     /// Setting of its knob.
     pub variant: String,
     /// The stage.
-    pub stage: String,
+    pub stage: Stage,
     /// What the source says the process holds.
     pub resident_bytes: Option<u64>,
     /// Growth since the stage before.
     pub growth_bytes: Option<i64>,
     /// The source.
-    pub source: String,
+    pub source: Source,
     /// Resident set of the process on the host.
     pub host_resident_bytes: Option<u64>,
     /// Allocations the allocator has handed out.
@@ -94,6 +96,37 @@ impl Filed {
         Self { account: account.collect(), runtime: runtime_rows(life) }
     }
 
+    /// The case, as `im2col:strip=8 of n1c64h56w56_k64r3s3_p1`; empty without rows.
+    pub fn case(&self) -> String {
+        let Some(row) = self.account.first() else { return String::new() };
+        let variant: Variant = row.variant.parse().unwrap_or_default();
+        format!("{} of {}", variant.qualify(&row.algorithm), row.conv)
+    }
+
+    /// Who told what is resident; none without rows.
+    pub fn source(&self) -> Option<Source> {
+        self.runtime.first().map(|row| row.source)
+    }
+
+    /// The bridge.
+    pub fn bridge(&self) -> Bridge {
+        let line = |row: &AccountRow| Line { kind: row.kind, name: row.name.clone(), bytes: row.bytes, how: row.how.clone() };
+        Bridge { lines: self.account.iter().map(line).collect() }
+    }
+
+    /// Whether the bridge closes, in a sentence.
+    pub fn verdict(&self) -> String {
+        let bridge = self.bridge();
+        let closed = self.source().is_some_and(|source| bridge.closes(source));
+        format!(
+            "{}: of {} B resident, {} B ({:.2} %) are explained by no line",
+            if closed { "closed" } else { "not closed" },
+            signed_text(bridge.resident()),
+            signed_text(bridge.unexplained()),
+            100.0 * bridge.unexplained_share()
+        )
+    }
+
     /// `account.csv`.
     pub fn account_csv(&self) -> Vec<u8> {
         lines(&self.account)
@@ -121,7 +154,7 @@ impl Filed {
 }
 
 /// The stages of a life as rows.
-pub fn runtime_rows(life: &Life) -> Vec<RuntimeRow> {
+fn runtime_rows(life: &Life) -> Vec<RuntimeRow> {
     let CaseKey { conv, algorithm, variant, .. } = &life.case;
     let signed = |bytes: Bytes| i64::try_from(bytes.0).unwrap_or(i64::MAX);
     let mut before: Option<Bytes> = None;
@@ -134,10 +167,10 @@ pub fn runtime_rows(life: &Life) -> Vec<RuntimeRow> {
             dtype: conv.element().to_string(),
             algorithm: algorithm.clone(),
             variant: variant.to_string(),
-            stage: reading.stage.to_string(),
+            stage: reading.stage,
             resident_bytes: reading.resident.map(|bytes| bytes.0),
             growth_bytes: growth,
-            source: life.source.to_string(),
+            source: life.source,
             host_resident_bytes: reading.host.map(|bytes| bytes.0),
             allocations: allocator.map(|report| report.allocations.len() as u64),
             allocated_bytes: allocator.map(|report| report.allocated().0),
@@ -163,4 +196,10 @@ fn read<R: for<'de> Deserialize<'de>>(path: &Path) -> Result<Vec<R>, AccountErro
     let wrong = |error: csv::Error| AccountError::File { path: path.to_owned(), reason: error.to_string() };
     let mut reader = csv::Reader::from_path(path).map_err(wrong)?;
     reader.deserialize().collect::<Result<_, _>>().map_err(wrong)
+}
+
+/// A signed number with thousands separators.
+pub fn signed_text(bytes: i64) -> String {
+    let sign = if bytes < 0 { "-" } else { "" };
+    format!("{sign}{}", Grouped(bytes.unsigned_abs()))
 }

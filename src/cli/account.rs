@@ -1,16 +1,16 @@
 //! `convledger account`: one case from predicted to resident, and the stages of its process's life.
 
-use super::table::{lines, table};
+use super::table::{clean, lines, table};
 use super::tuning::TuningArgument;
-use super::{Outcome, keep_run_files, note, print};
-use crate::account::{Bridge, Filed, Life, Line, LineKind, RuntimeRow};
+use super::{Outcome, note, print};
+use crate::account::{Bridge, Filed, Life, Line, RuntimeRow, signed_text};
 use crate::algorithm::{find, plain_variant};
 use crate::conv::Conv;
 use crate::plan::Limits;
-use crate::record::{Cache, CaseKey};
+use crate::record::{Cache, CaseKey, RUN_FILES};
 use crate::runner::live;
 use crate::units::Grouped;
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, bail};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::Command;
@@ -69,12 +69,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     args.tuning.read()?;
     if let Some(out) = &args.out {
         std::fs::create_dir_all(out).with_context(|| format!("--out {}", out.display()))?;
-        for file in [crate::account::FILE, crate::account::RUNTIME_FILE] {
-            keep_run_files(&out.join(file))?;
+        if out.join(RUN_FILES[0]).exists() {
+            bail!("--out {}: holds a run, whose account `run` makes", out.display());
         }
     }
-    let life = live(worker(args.device.as_deref(), &args.tuning)?, &case, args.timeout)?;
-    let bridge = Bridge::of(&life).ok_or_else(|| anyhow!("{} did not answer in steady state", life.source))?;
+    let (life, bridge) = lived(&case, args.device.as_deref(), &args.tuning, args.timeout)?;
     let filed = Filed::of(&life, &bridge);
     if let Some(out) = &args.out {
         filed.write(out)?;
@@ -83,11 +82,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
         note(format!("resident is by {}: {}", life.source, life.refusals));
     }
     print(&match args.format {
-        Format::Table => text(&life, &bridge, &filed.runtime),
+        Format::Table => text(&filed),
         Format::Csv => String::from_utf8(filed.account_csv())?,
-        Format::Json => serde_json::to_string_pretty(&Told { closes: bridge.closes(&life), bridge: &bridge, life: &life })? + "\n",
+        Format::Json => serde_json::to_string_pretty(&Told { closes: bridge.closes(life.source), bridge: &bridge, life: &life })? + "\n",
     })?;
-    Ok(if bridge.closes(&life) { Outcome::Good } else { Outcome::FellShort })
+    Ok(if bridge.closes(life.source) { Outcome::Good } else { Outcome::FellShort })
 }
 
 impl Args {
@@ -106,6 +105,13 @@ impl Args {
     }
 }
 
+/// The life of a case in a process of its own, and its bridge.
+pub(super) fn lived(case: &CaseKey, device: Option<&str>, tuning: &TuningArgument, timeout: Duration) -> anyhow::Result<(Life, Bridge)> {
+    let life = live(worker(device, tuning)?, case, timeout)?;
+    let bridge = Bridge::of(&life).ok_or_else(|| anyhow!("{} did not answer in steady state", life.source))?;
+    Ok((life, bridge))
+}
+
 /// A process of this program for one order.
 pub(super) fn worker(device: Option<&str>, tuning: &TuningArgument) -> anyhow::Result<Command> {
     let mut command = Command::new(std::env::current_exe().context("where this program is")?);
@@ -114,51 +120,26 @@ pub(super) fn worker(device: Option<&str>, tuning: &TuningArgument) -> anyhow::R
     Ok(command)
 }
 
-/// The bridge, the stages and the verdict.
-fn text(life: &Life, bridge: &Bridge, runtime: &[RuntimeRow]) -> String {
-    let CaseKey { conv, algorithm, variant, .. } = &life.case;
-    let verdict = format!(
-        "{}: {} B of {} B resident ({:.2} %) are explained by no line",
-        if bridge.closes(life) { "closed" } else { "NOT CLOSED" },
-        grouped(bridge.unexplained()),
-        grouped(bridge.resident()),
-        100.0 * bridge.unexplained_share()
-    );
-    format!(
-        "{} of {conv}\n\n{}\n{verdict}\n\nResident by stage, as {} tells it\n\n{}",
-        variant.qualify(algorithm),
-        lines(&table(&["", "", ">bytes", "where the figure is from"], bridge.lines.iter().map(bridge_row))),
-        life.source,
-        lines(&table(&STAGES, runtime.iter().map(stage_row)))
-    )
-}
-
-const STAGES: [&str; 6] = ["stage", ">resident B", ">growth B", ">allocated B", ">reserved B", ">blocks"];
-
-fn stage_row(row: &RuntimeRow) -> Vec<String> {
-    let number = |n: Option<u64>| n.map_or("-".to_owned(), |n| Grouped(n).to_string());
-    vec![
-        row.stage.clone(),
-        number(row.resident_bytes),
-        row.growth_bytes.map_or("-".to_owned(), grouped),
-        number(row.allocated_bytes),
-        number(row.reserved_bytes),
-        number(row.blocks),
-    ]
-}
-
-fn bridge_row(line: &Line) -> Vec<String> {
-    let sign = match line.kind {
-        LineKind::Held if line.bytes < 0 => "-",
-        LineKind::Held => "+",
-        LineKind::Level | LineKind::Resident | LineKind::Unexplained => "=",
-        LineKind::Peak => "",
+/// The bridge, the verdict and the stages.
+pub(super) fn text(filed: &Filed) -> String {
+    let bridge = |line: &Line| vec![line.sign().into(), clean(&line.name), line.amount(), clean(&line.how)];
+    let stage = |row: &RuntimeRow| {
+        let number = |n: Option<u64>| n.map_or("-".to_owned(), |n| Grouped(n).to_string());
+        vec![
+            row.stage.to_string(),
+            number(row.resident_bytes),
+            row.growth_bytes.map_or("-".to_owned(), signed_text),
+            number(row.allocated_bytes),
+            number(row.reserved_bytes),
+            number(row.blocks),
+        ]
     };
-    let bytes = if line.kind == LineKind::Held { Grouped(line.bytes.unsigned_abs()).to_string() } else { grouped(line.bytes) };
-    vec![sign.into(), line.name.clone(), bytes, line.how.clone()]
-}
-
-fn grouped(bytes: i64) -> String {
-    let sign = if bytes < 0 { "-" } else { "" };
-    format!("{sign}{}", Grouped(bytes.unsigned_abs()))
+    format!(
+        "{}\n\n{}{}\n\nResident by stage, as {} tells it\n\n{}",
+        clean(&filed.case()),
+        lines(&table(&["", "", ">bytes", "where the figure is from"], filed.bridge().lines.iter().map(bridge))),
+        filed.verdict(),
+        filed.source().map_or_else(String::new, |source| source.to_string()),
+        lines(&table(&["stage", ">resident B", ">growth B", ">allocated B", ">reserved B", ">blocks"], filed.runtime.iter().map(stage)))
+    )
 }

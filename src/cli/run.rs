@@ -3,7 +3,8 @@
 use super::problems::Problems;
 use super::progress::{Bar, Heading, Lines};
 use super::tuning::{TuningArgument, TuningNote};
-use super::{Outcome, auto, note, peers, print, summary};
+use super::{Outcome, account, auto, note, peers, print, summary};
+use crate::account::Filed;
 use crate::algorithm::ALGORITHMS;
 use crate::analysis::auto::picks;
 use crate::cost::Model;
@@ -67,6 +68,10 @@ pub(super) struct Args {
     /// Continue an interrupted run in --out: cases that have their row are not run again
     #[arg(long, requires = "out")]
     resume: bool,
+
+    /// Do not account for the memory of the largest case at the end
+    #[arg(long)]
+    no_account: bool,
 
     /// Do not make report.html at the end
     #[arg(long)]
@@ -184,8 +189,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let progress: &mut dyn Observer = if std::io::stderr().is_terminal() { &mut bar } else { &mut plain };
     runner::run(&job, &mut files, &mut [&mut Heading { seed }, &mut tuning, progress, &mut rows, &mut cost])?;
     let place = files.path().map_or(String::new(), |path| {
+        let account = if args.no_account { String::new() } else { account(args, path, &rows.measurements) };
         let page = if args.no_report { String::new() } else { page(path) };
-        format!("\nEvery case, buffer, stage and sample: {}\n{page}", path.display())
+        format!("\n{account}Every case, buffer, stage and sample: {}\n{page}", path.display())
     });
     let summary = format!("{}{}{}{place}", summary::text(&rows.measurements, &suites), rows.choice(&settings), cost.text());
     match args.format {
@@ -198,6 +204,22 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     // A resumed run has failed where its earlier part did: those cases keep their rows.
     let failed = rows.measurements.iter().any(|row| row.status.is_failure());
     Ok(if failed { Outcome::FellShort } else { Outcome::Good })
+}
+
+/// Accounts for the memory of the verified case of most bytes, in a process of its own, and tells how the bridge closes. As with the report,
+/// what goes wrong is told, and the run stays what it is.
+fn account(args: &Args, directory: &Path, rows: &[Measurement]) -> String {
+    let bytes = |row: &&Measurement| row.parameter_bytes + row.activation_bytes + row.computation_bytes.unwrap_or(0);
+    let Some(largest) = rows.iter().filter(|row| row.status == record::Status::Ok).max_by_key(bytes) else { return String::new() };
+    let accounted = account::lived(&largest.case, args.device.as_deref(), &args.tuning, args.timeout).and_then(|(life, bridge)| {
+        let filed = Filed::of(&life, &bridge);
+        filed.write(directory)?;
+        Ok(format!("Memory of {}, {}\n", filed.case(), filed.verdict()))
+    });
+    accounted.unwrap_or_else(|error| {
+        note(format!("no account: {}", super::one_line(&error)));
+        String::new()
+    })
 }
 
 /// Makes the report and tells where it is. The rows are safe by then: what goes wrong is told, and the run stays what it is.
@@ -220,9 +242,10 @@ pub(super) fn begin(out: Option<&Path>, tuning: Option<&Path>, settings: &runner
         workspace_limit_bytes: settings.workspace_limit.map(|b| b.0),
         caches: settings.caches.clone(),
     };
-    let Hello { identity, limits, features, clock, notes } = hello.clone();
+    let Hello { identity, limits, features, clock, resident_source, notes } = hello.clone();
     let mut environment = Environment::gather(identity, limits, features, clock, settings.seed, chosen);
     environment.notes.extend(notes);
+    environment.resident_source = resident_source;
     environment.tuning_file = tuning.map(|path| path.display().to_string());
     let path = out.map_or_else(
         || {

@@ -6,7 +6,8 @@ mod whole;
 
 use super::summary::{counts, layers_table};
 use super::table::{clean, lines, lines_within};
-use super::{Outcome, print};
+use super::{Outcome, account, print};
+use crate::account::Filed;
 use crate::analysis::{LayerRows, by_layer};
 use crate::record::{Cache, CaseKey, Run};
 use crate::report::headline;
@@ -53,6 +54,8 @@ enum Section {
     Stages,
     /// The results furthest from the reference
     Accuracy,
+    /// Memory of the largest case, from predicted to resident, and by stage of its process
+    Account,
     /// Cases that failed or did not run, with the reason
     Failed,
     /// Device, driver, host and settings
@@ -62,6 +65,8 @@ enum Section {
 /// What the sections are made from.
 struct Shown<'a> {
     run: &'a Run,
+    /// The account of its largest case, where there is one.
+    account: Option<Filed>,
     layers: Vec<LayerRows<'a>>,
     many_suites: bool,
     /// Whether layers were asked for by name: then nothing of them is left out.
@@ -83,7 +88,16 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let many_suites = layers.iter().any(|layer| layer.suite() != layers[0].suite());
     let screen = screen().map(|columns| columns.max(LEAST));
     let width = screen.unwrap_or(WIDTH).min(MOST);
-    let shown = Shown { run: &run, layers, many_suites, chosen: !args.layer.is_empty(), asked: !args.section.is_empty(), width, screen };
+    let shown = Shown {
+        run: &run,
+        account: Filed::read(&args.run)?,
+        layers,
+        many_suites,
+        chosen: !args.layer.is_empty(),
+        asked: !args.section.is_empty(),
+        width,
+        screen,
+    };
     let sections =
         <Section as clap::ValueEnum>::value_variants().iter().filter(|section| args.section.is_empty() || args.section.contains(section));
     let texts: Vec<String> = sections.map(|section| shown.section(*section)).filter(|text| !text.is_empty()).collect();
@@ -127,6 +141,7 @@ impl Shown<'_> {
             Section::Ledgers => self.each_layer("Bytes by ledger", Self::ledgers),
             Section::Stages => self.each_layer("Time by stage", Self::stages),
             Section::Accuracy => self.accuracy(),
+            Section::Account => self.account.as_ref().map_or_else(String::new, |filed| heading("Memory") + &account::text(filed)),
             Section::Failed => self.failed(),
             Section::Environment => self.environment(),
         }

@@ -1,7 +1,7 @@
 //! `environment.json`: where and how a run was made, so that its numbers can be judged and made again.
 
 use super::{Cache, Expense, RecordError, files};
-use crate::device::{ClockFacts, Identity};
+use crate::device::{ClockFacts, Identity, Source};
 use crate::peak::Peaks;
 use crate::plan::Limits;
 use jiff::{Timestamp, Unit};
@@ -94,6 +94,9 @@ pub struct Environment {
     /// The tuning file named, if one was; `limits.tuning` holds what was taken from it and what is built in.
     #[serde(default)]
     pub tuning_file: Option<String>,
+    /// Who tells what is resident; none where nobody does, and in files of earlier versions.
+    #[serde(default)]
+    pub resident_source: Option<Source>,
     /// The device's own limits, π and β of the roofline among them, as measured; none where no case ran.
     #[serde(default)]
     pub peaks: Option<Peaks>,
@@ -140,6 +143,7 @@ impl Environment {
             seed,
             settings,
             tuning_file: None,
+            resident_source: None,
             peaks: None,
             expense: None,
             peak_gflops: None,

@@ -128,8 +128,11 @@ pub struct Measurement {
     pub activation_allocated_bytes: Option<u64>,
     /// See above.
     pub computation_allocated_bytes: Option<u64>,
-    /// The most the driver says the process held.
+    /// The most the process held while the case executed, seen by polling: by the driver where it tells, for a software driver the resident
+    /// set, the harness's own data included.
     pub peak_resident_bytes: Option<u64>,
+    /// The same by accounting: what was resident before the case was loaded and what the allocator has handed out for it since.
+    pub peak_accounted_bytes: Option<u64>,
     /// Operations of the direct method, taps in the padding included.
     pub flops: u64,
     /// The same without taps in the padding.

@@ -233,7 +233,7 @@ table!(Measurement in "measurements.csv": run_id device backend driver;
     parameter_bytes activation_bytes computation_bytes
     parameter_requested_bytes activation_requested_bytes computation_requested_bytes
     parameter_allocated_bytes activation_allocated_bytes computation_allocated_bytes
-    peak_resident_bytes flops flops_without_padding algorithm_flops min_bytes clock;
+    peak_resident_bytes peak_accounted_bytes flops flops_without_padding algorithm_flops min_bytes clock;
     cache samples executions_per_sample
     time_median_ns time_min_ns time_mean_ns time_p05_ns time_p95_ns time_ci95_low_ns time_ci95_high_ns time_preparation_ns
     noise effective_gflops utilisation error_rel_l2 error_max_abs tolerance verified_points);

@@ -5,9 +5,10 @@ use super::name::Name;
 use super::rows::{Ended, Row, not_ok};
 use super::summary::{Budget, Figure, Layer, of_suites};
 use super::{Report, environment, headline};
+use crate::account::{self, Filed, signed_text};
 use crate::chart::ChartError;
 use crate::claims;
-use crate::units::Bytes;
+use crate::units::{Bytes, Grouped};
 use serde::Serialize;
 
 /// The page.
@@ -26,6 +27,7 @@ pub(super) struct Page {
     ended: Vec<Ended>,
     algorithms: Vec<String>,
     rows: Vec<Row>,
+    account: Option<Account>,
     claims: Vec<Claim>,
     verdicts: Vec<(&'static str, usize)>,
     environment: Vec<(String, String)>,
@@ -36,6 +38,38 @@ pub(super) struct Page {
 struct Section {
     heading: &'static str,
     figure: Figure,
+}
+
+/// The memory of one case, from predicted to resident.
+#[derive(Serialize)]
+struct Account {
+    case: String,
+    verdict: String,
+    source: String,
+    /// Kind, sign, name, bytes, where the figure is from.
+    lines: Vec<[String; 5]>,
+    /// Stage, resident, growth, allocated, reserved.
+    stages: Vec<[String; 5]>,
+}
+
+impl Account {
+    fn of(filed: &Filed) -> Self {
+        let number = |n: Option<u64>| n.map_or("–".to_owned(), |n| Grouped(n).to_string());
+        let line = |line: &account::Line| {
+            [line.kind.to_string(), line.sign().replace('-', "−"), line.name.clone(), line.amount().replace('-', "−"), line.how.clone()]
+        };
+        let stage = |row: &account::RuntimeRow| {
+            let growth = row.growth_bytes.map_or("–".to_owned(), |bytes| signed_text(bytes).replace('-', "−"));
+            [row.stage.to_string(), number(row.resident_bytes), growth, number(row.allocated_bytes), number(row.reserved_bytes)]
+        };
+        Self {
+            case: filed.case(),
+            verdict: filed.verdict(),
+            source: filed.source().map_or_else(String::new, |source| source.to_string()),
+            lines: filed.bridge().lines.iter().map(line).collect(),
+            stages: filed.runtime.iter().map(stage).collect(),
+        }
+    }
 }
 
 /// A claimed figure beside ours.
@@ -82,6 +116,7 @@ impl Page {
             ended: not_ok(rows, many),
             algorithms,
             rows: rows.iter().map(|row| Row::of(row, many)).collect(),
+            account: report.account.map(Account::of),
             claims: report.claims.iter().map(claim).collect(),
             verdicts: counted(report.claims.iter().map(|row| row.verdict.name())),
             environment: environment::facts(&run.environment),

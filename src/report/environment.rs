@@ -47,6 +47,7 @@ pub fn facts(environment: &Environment) -> Vec<(String, String)> {
         ("workspace limit", settings.workspace_limit_bytes.map(|bytes| Bytes(bytes).to_string())),
         ("caches", words(&[Some(&caches)])),
         ("tuning file", e.tuning_file.clone()),
+        ("resident is told by", e.resident_source.map(|source| source.to_string())),
         ("time spent", e.expense.as_ref().map(spent)),
         ("features", words(&[Some(&e.features.join(", "))])),
     ];

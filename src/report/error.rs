@@ -1,5 +1,6 @@
 //! Why there is no report.
 
+use crate::account::AccountError;
 use crate::chart::ChartError;
 use crate::claims::ClaimError;
 use crate::record::RecordError;
@@ -15,6 +16,9 @@ pub enum ReportError {
     /// Its `claims.csv` cannot be read.
     #[error(transparent)]
     Claims(#[from] ClaimError),
+    /// Its account cannot be read.
+    #[error(transparent)]
+    Account(#[from] AccountError),
     /// A chart cannot be drawn.
     #[error(transparent)]
     Chart(#[from] ChartError),

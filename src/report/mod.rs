@@ -22,6 +22,7 @@ pub use environment::facts;
 pub use error::ReportError;
 pub use headline::headline;
 
+use crate::account::Filed;
 use crate::analysis::{LayerRows, LedgerTotals, by_layer, ledger_totals};
 use crate::chart::style_sheet;
 use crate::claims;
@@ -52,29 +53,33 @@ static ENGINE: LazyLock<Result<Environment<'static>, minijinja::Error>> = LazyLo
 pub struct Report<'a> {
     run: &'a Run,
     claims: &'a [claims::Row],
+    account: Option<&'a Filed>,
     layers: Vec<LayerRows<'a>>,
     steps: HashMap<&'a CaseKey, Vec<&'a StepRow>>,
     ledgers: HashMap<&'a CaseKey, LedgerTotals>,
 }
 
-/// What a folder holds: the run, and the claims that were held against it.
+/// What a folder holds: the run, the claims that were held against it, and the account of its largest case.
 pub struct Source {
     /// The run.
     pub run: Run,
     /// The rows of `claims.csv`; none where the folder has none.
     pub claims: Vec<claims::Row>,
+    /// `account.csv` and `runtime.csv`; none where the folder has none.
+    pub account: Option<Filed>,
 }
 
 impl Source {
-    /// Reads a run's folder; `steps.csv`, `samples.csv` and `claims.csv` may be missing.
+    /// Reads a run's folder; `steps.csv`, `samples.csv`, `claims.csv` and `account.csv` may be missing.
     ///
     /// # Errors
-    /// [`ReportError`] as [`Run::read`], and for a `claims.csv` that is not what this version writes.
+    /// [`ReportError`] as [`Run::read`], and for a `claims.csv` or an account that is not what this version writes.
     pub fn read(directory: &Path) -> Result<Self, ReportError> {
         let run = Run::read(directory)?;
         let path = directory.join(claims::FILE);
         let claims = if path.is_file() { claims::read(&path)? } else { Vec::new() };
-        Ok(Self { run, claims })
+        let account = Filed::read(directory)?;
+        Ok(Self { run, claims, account })
     }
 }
 
@@ -89,6 +94,7 @@ impl<'a> Report<'a> {
         Self {
             run,
             claims: &source.claims,
+            account: source.account.as_ref(),
             layers: by_layer(&run.measurements),
             steps,
             ledgers: ledger_totals(&run.measurements, &run.ledger),

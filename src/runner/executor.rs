@@ -4,7 +4,7 @@ use super::prepared::Prepared;
 use super::{Execute, Execution, Hello, Phase, Prediction, Task, Work, predict};
 use crate::algorithm;
 use crate::conv::Conv;
-use crate::device::{Clock, DeviceError, Gpu, Loaded};
+use crate::device::{Clock, DeviceError, Gpu, Loaded, Meter, Source, Watch};
 use crate::ledger::Ledger;
 use crate::peak::{self, PeakError, Peaks};
 use crate::plan::{DeviceClass, Plan, Unsupported};
@@ -23,6 +23,8 @@ const COLD_SETS: u64 = 256;
 /// Runs cases on an open device.
 pub struct DeviceExecutor {
     gpu: Gpu,
+    /// What this process holds of its memory.
+    meter: Meter,
     /// Inputs and expected output of the last convolution: cases of a layer follow each other.
     problem: Option<Problem>,
     /// The device's limits, once measured or told.
@@ -41,7 +43,7 @@ struct Problem {
 impl DeviceExecutor {
     /// An executor that owns its device.
     pub fn new(gpu: Gpu) -> Self {
-        Self { gpu, problem: None, peaks: None, verification: Duration::ZERO }
+        Self { meter: gpu.meter(), gpu, problem: None, peaks: None, verification: Duration::ZERO }
     }
 
     /// Measures the device's own limits in about `budget`; cases measured from then on are held against them.
@@ -103,6 +105,7 @@ impl DeviceExecutor {
         self.verification += start.elapsed();
 
         phase(Phase::Compiling);
+        let before = Held::now(&self.gpu, &self.meter);
         let loaded = Loaded::new(&self.gpu, plan, usize::try_from(sets).unwrap_or(1))?;
         book(&loaded, rows);
         loaded.upload(Plan::INPUT, &problem.inputs.input)?;
@@ -110,7 +113,10 @@ impl DeviceExecutor {
         loaded.poison()?;
 
         phase(Phase::Verifying);
+        rows.measurement.peak_accounted_bytes = before.with(&self.gpu).map(|bytes| bytes.0);
+        let watch = Watch::begin(&self.meter);
         loaded.execute(1, Clock::Host)?;
+        rows.measurement.peak_resident_bytes = watch.finish().map(|bytes| bytes.0);
         let output = loaded.download(Plan::OUTPUT)?;
         let start = Instant::now();
         judge(&problem.expectation.compare(&output), tolerance, &mut rows.measurement);
@@ -173,17 +179,52 @@ impl Execute for DeviceExecutor {
     }
 }
 
+/// What the process and the allocator held before a case was loaded.
+struct Held {
+    resident: Option<Bytes>,
+    pool: Option<Bytes>,
+    /// Whether memory counts when it is touched, not when it is reserved.
+    touched: bool,
+}
+
+impl Held {
+    fn now(gpu: &Gpu, meter: &Meter) -> Self {
+        let touched = meter.source().is_some_and(Source::counts_touched_pages);
+        Self { resident: meter.read(), pool: Self::pool(gpu, touched), touched }
+    }
+
+    fn pool(gpu: &Gpu, touched: bool) -> Option<Bytes> {
+        gpu.allocator_report().map(|report| if touched { report.allocated() } else { report.reserved() })
+    }
+
+    /// The same with what the allocator has handed out since; none where either is not told.
+    fn with(&self, gpu: &Gpu) -> Option<Bytes> {
+        let pool = Self::pool(gpu, self.touched)?;
+        self.resident?.checked_add(Bytes(pool.0.saturating_sub(self.pool?.0)))
+    }
+}
+
 /// Who a device is.
 pub(super) fn hello(gpu: &Gpu) -> Hello {
     let empty = |reason: &str| reason.to_owned();
-    let mut notes = BTreeMap::from([("peak_resident_bytes".to_owned(), empty("not measured by this version"))]);
     let too_few = "fewer than 6 samples give no 95 % interval of the median";
-    notes.insert("time_ci95_low_ns, time_ci95_high_ns".to_owned(), empty(too_few));
+    let mut notes = BTreeMap::from([("time_ci95_low_ns, time_ci95_high_ns".to_owned(), empty(too_few))]);
+    let meter = gpu.meter();
+    if meter.source().is_none() {
+        notes.insert("peak_resident_bytes, peak_accounted_bytes".to_owned(), meter.refusals());
+    }
     if !gpu.tells_allocations() {
         notes.insert("allocated_bytes".to_owned(), empty("this backend's allocator gives no report"));
     }
     let Gpu { identity, limits, features, .. } = gpu;
-    Hello { identity: identity.clone(), limits: limits.clone(), features: features.clone(), clock: gpu.clock(), notes }
+    Hello {
+        identity: identity.clone(),
+        limits: limits.clone(),
+        features: features.clone(),
+        clock: gpu.clock(),
+        resident_source: meter.source(),
+        notes,
+    }
 }
 
 /// The rows of a case that the device failed.

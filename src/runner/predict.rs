@@ -82,6 +82,7 @@ impl Prediction {
             activation_allocated_bytes: None,
             computation_allocated_bytes: None,
             peak_resident_bytes: None,
+            peak_accounted_bytes: None,
             flops: ledger::operations(conv).0,
             flops_without_padding: ledger::operations_without_padding(conv).0,
             algorithm_flops: self.algorithm_operations.map(|o| o.0),

@@ -4,7 +4,8 @@
 //! noise, kept with what the worker prints to standard error.
 
 use crate::account::Life;
-use crate::device::{ClockFacts, Identity};
+use crate::device::{ClockFacts, Identity, Source};
+use crate::experiment::{Measured, Part};
 use crate::peak::Peaks;
 use crate::plan::Limits;
 use crate::record::{CaseKey, CaseRows};
@@ -30,6 +31,8 @@ pub enum Order {
     Trial(Box<Trial>),
     /// Live through a case, from before the device is opened to after it is dropped; the one order of a process.
     Life(Box<CaseKey>),
+    /// Run a part of an experiment; likewise.
+    Experiment(Part),
 }
 
 /// A case to run.
@@ -67,6 +70,8 @@ pub struct Hello {
     pub features: Vec<String>,
     /// The clock times are read from.
     pub clock: ClockFacts,
+    /// Who tells what is resident; none where nobody does.
+    pub resident_source: Option<Source>,
     /// Columns that stay empty on this device, each with the reason.
     pub notes: BTreeMap<String, String>,
 }
@@ -129,6 +134,8 @@ pub enum Reply {
     Trial(Result<f64, TrialFailure>),
     /// What the process held through its life, or why there was none.
     Life(Result<Box<Life>, String>),
+    /// What the part of an experiment measured, or why it did not.
+    Experiment(Result<Box<Measured>, String>),
     /// The case in flight panicked; the worker ends.
     Panicked(String),
 }
@@ -156,6 +163,7 @@ impl Reply {
             Self::Peaks { .. } => "limits",
             Self::Trial(_) => "a trial's outcome",
             Self::Life(_) => "a life",
+            Self::Experiment(_) => "an experiment's rows",
             Self::Panicked(_) => "a panic",
         }
     }

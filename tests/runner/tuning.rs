@@ -34,6 +34,7 @@ fn hello(driver: &str) -> Hello {
         limits: Limits { class: DeviceClass::Software, min_subgroup: 8, ..Limits::WEBGPU },
         features: Vec::new(),
         clock: ClockFacts { clock: Clock::Host, resolution_ns: 1.0, dispatch_overhead_ns: 1.0, timer_overhead_ns: None },
+        resident_source: None,
         notes: BTreeMap::new(),
     }
 }

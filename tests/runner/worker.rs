@@ -119,6 +119,7 @@ impl Execute for Fake {
             limits: Limits::WEBGPU,
             features: Vec::new(),
             clock: ClockFacts { clock: Clock::Host, resolution_ns: 1.0, dispatch_overhead_ns: 1.0, timer_overhead_ns: Some(0.25) },
+            resident_source: None,
             notes: BTreeMap::new(),
         }
     }

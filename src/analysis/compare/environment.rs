@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Fields of `environment.json` that are compared, with the names they are told by.
-pub(super) const COMPARED: [(&str, &str); 23] = [
+pub(super) const COMPARED: [(&str, &str); 24] = [
     ("device.name", "device"),
     ("device.driver", "driver"),
     ("device.driver_info", "driver version"),
@@ -22,6 +22,7 @@ pub(super) const COMPARED: [(&str, &str); 23] = [
     ("schema_version", "schema version"),
     ("clock.clock", "clock"),
     ("tuning_file", "tuning file"),
+    ("resident_source", "resident is told by"),
     ("limits.tuning", "tuning"),
     ("limits", "limit"),
     ("features", "features"),

@@ -5,10 +5,13 @@ use crate::units::Bytes;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// Time between two looks. A look takes some tens of microseconds.
+/// Least time between two looks.
 const INTERVAL: Duration = Duration::from_millis(1);
+/// A look takes from ten microseconds to some milliseconds, the more the process holds: the pause is this many times as long, so that the
+/// looking stays a small part of what is looked at.
+const PAUSE: u32 = 9;
 
 /// Polls a meter until it is finished with.
 #[derive(Debug)]
@@ -31,8 +34,9 @@ impl Watch {
             let poll = move || {
                 let mut peak = None;
                 while !stop.load(Ordering::Relaxed) {
+                    let start = Instant::now();
                     peak = peak.max(meter.read());
-                    thread::sleep(INTERVAL);
+                    thread::sleep(INTERVAL.max(start.elapsed() * PAUSE));
                 }
                 peak
             };

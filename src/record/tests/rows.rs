@@ -55,13 +55,13 @@ pub(super) fn case_rows(name: &str, status: Status) -> CaseRows {
         samples: vec![sample(0, 1234.5), sample(1, -0.25)],
         measurement: Measurement {
             status,
-            ..measurement(case, [Some(12.5); 11], [Some(7); 12], [String::new(), String::new(), String::new()])
+            ..measurement(case, [Some(12.5); 11], [Some(7); 13], [String::new(), String::new(), String::new()])
         },
     }
 }
 
 /// A measurement whose numbers are dealt out in order.
-fn measurement(case: CaseKey, f: [Option<f64>; 11], u: [Option<u64>; 12], [tuning, reason, noise]: [String; 3]) -> Measurement {
+fn measurement(case: CaseKey, f: [Option<f64>; 11], u: [Option<u64>; 13], [tuning, reason, noise]: [String; 3]) -> Measurement {
     Measurement {
         case,
         tuning,
@@ -77,6 +77,7 @@ fn measurement(case: CaseKey, f: [Option<f64>; 11], u: [Option<u64>; 12], [tunin
         activation_allocated_bytes: u[5],
         computation_allocated_bytes: u[6],
         peak_resident_bytes: u[7],
+        peak_accounted_bytes: u[12],
         flops: 2,
         flops_without_padding: 3,
         algorithm_flops: u[8],
@@ -176,7 +177,7 @@ fn any_measurement(case: CaseKey) -> impl Strategy<Value = Measurement> {
     use Status::{Crashed, DeviceLost, Ok, OutOfMemory, OverBudget, OverLimit, Timeout, Unsupported, Wrong};
     let status = select(vec![Ok, Wrong, Unsupported, OverLimit, OverBudget, OutOfMemory, Timeout, DeviceLost, Crashed]);
     let clock = select(vec![None, Some(Clock::Host), Some(Clock::GpuTimestamp)]);
-    let numbers = (proptest::array::uniform11(option::of(finite())), proptest::array::uniform12(option::of(any::<u64>())));
+    let numbers = (proptest::array::uniform11(option::of(finite())), proptest::array::uniform13(option::of(any::<u64>())));
     (numbers, proptest::array::uniform3(any_text()), status, clock).prop_map(move |((mut f, u), texts, status, clock)| {
         // A reader takes no time of 0 or less, and none of years.
         f[..5].iter_mut().flatten().for_each(|time| *time = time.abs().clamp(1e-3, 1e15));

@@ -24,6 +24,7 @@ fn hello() -> Hello {
         limits: Limits::WEBGPU,
         features: vec!["timestamp-query".into()],
         clock: ClockFacts { clock: Clock::Host, resolution_ns: 1.0 / 3.0, dispatch_overhead_ns: 1e3, timer_overhead_ns: Some(0.25) },
+        resident_source: None,
         notes: BTreeMap::from([("peak_resident_bytes".into(), "the driver does not say".into())]),
     }
 }
