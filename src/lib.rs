@@ -22,6 +22,7 @@
 //! tune       the fastest choices on a device: search, trials, tuning file
 //! record     the files of a run
 //! account    every byte from predicted to resident, at each stage of a process's life
+//! experiment what allocators and drivers do with memory, a question at a time
 //! runner     schedule, worker process, resume, observers
 //! analysis   answers from records alone
 //! claims     figures that people repeat, held against ours
@@ -41,6 +42,7 @@ pub mod conv;
 pub mod cost;
 pub mod demo;
 pub mod device;
+pub mod experiment;
 pub mod inspect;
 pub mod ledger;
 pub mod measure;

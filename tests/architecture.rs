@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// The modules from the top down, as in the documentation of `src/lib.rs`: each may use itself and those before it.
-const LAYERS: [&str; 25] = [
+const LAYERS: [&str; 26] = [
     "units",
     "conv",
     "suite",
@@ -27,6 +27,7 @@ const LAYERS: [&str; 25] = [
     "tune",
     "record",
     "account",
+    "experiment",
     "runner",
     "analysis",
     "claims",

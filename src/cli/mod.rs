@@ -10,6 +10,7 @@ mod compare;
 mod demo;
 mod devices;
 mod exec;
+mod experiment;
 mod export;
 mod gallery;
 mod inspect;
@@ -103,6 +104,8 @@ enum Command {
     Peak(peak::Args),
     /// Account for every byte of a case: from what formulas predict to what the system says the process holds
     Account(account::Args),
+    /// Ask what allocators and drivers do with memory: alignment, pool, shapes, drop, contexts, soak
+    Experiment(experiment::Args),
     /// Tell how good the automatic choice of an algorithm would have been in runs that measured them all
     Auto(auto::Args),
     /// Find the fastest tiles on a device and write them to a file for --tuning
@@ -140,6 +143,7 @@ pub fn main() -> ExitCode {
         Some(Command::Demo(args)) => demo::run(&args),
         Some(Command::Peak(args)) => peak::run(&args),
         Some(Command::Account(args)) => account::run(&args),
+        Some(Command::Experiment(args)) => experiment::run(&args),
         Some(Command::Auto(args)) => auto::run(&args),
         Some(Command::Tune(args)) => tune::run(&args),
         Some(Command::Worker(args)) => worker::run(&args),

@@ -31,7 +31,7 @@ pub use files::Files;
 pub use observer::{Counts, Event, Observer};
 pub use predict::{Prediction, ledger_rows, predict};
 pub use prepared::Prepared;
-pub use process::{Cause, Death, WorkerProcess, live};
+pub use process::{Cause, Death, WorkerProcess, live, measure_apart};
 pub use protocol::{Hello, Order, Phase, Reply, Task, Work};
 pub use run::{Job, Settings, Sink, run};
 pub use schedule::{Planned, Request, schedule};

@@ -161,6 +161,7 @@ fn follow(execute: &mut dyn Execute, order: Order, announce: &mut dyn FnMut(Phas
             (Reply::Trial(outcome), leaving)
         }
         Order::Life(_) => (Reply::Life(Err("this worker's life has begun already".to_owned())), false),
+        Order::Experiment(_) => (Reply::Experiment(Err("this worker has a device open already".to_owned())), false),
     }
 }
 

@@ -9,6 +9,7 @@ use self::link::Link;
 use super::RunnerError;
 use super::protocol::{Hello, Order, Phase, Reply, Task, Work};
 use crate::account::Life;
+use crate::experiment::{Measured, Part};
 use crate::peak::Peaks;
 use crate::record::{CaseKey, CaseRows};
 use crate::tune::{Trial, TrialFailure};
@@ -50,6 +51,18 @@ pub fn live(command: Command, case: &CaseKey, timeout: Duration) -> Result<Life,
         other => Err(Cause::Protocol(format!("{} instead of a life", other.name()))),
     })?;
     life.map(|life| *life).map_err(RunnerError::Refused)
+}
+
+/// Has a process of its own run a part of an experiment.
+///
+/// # Errors
+/// As [`live`].
+pub fn measure_apart(command: Command, part: &Part, timeout: Duration) -> Result<Measured, RunnerError> {
+    let measured = once(command, &Order::Experiment(*part), timeout, |reply| match reply {
+        Reply::Experiment(measured) => Ok(measured),
+        other => Err(Cause::Protocol(format!("{} instead of an experiment's rows", other.name()))),
+    })?;
+    measured.map(|measured| *measured).map_err(RunnerError::Refused)
 }
 
 /// A worker process with its device open. It ends when this value is dropped, by force if need be.
