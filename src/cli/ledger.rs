@@ -1,5 +1,7 @@
 //! `convledger ledger`: every byte by closed form. No device, and nothing but the ledger on standard output.
 
+mod network;
+
 use super::problems::Problems;
 use super::table::{lines, table};
 use super::{Outcome, print};
@@ -17,19 +19,22 @@ pub(super) struct Args {
     problems: Problems,
 
     /// Only algorithms whose id, or id:variant, matches; may be given several times
-    #[arg(long, value_name = "GLOB")]
+    #[arg(long, value_name = "GLOB", conflicts_with_all = ["network", "training"])]
     algorithm: Vec<String>,
 
     /// How to print
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     format: Format,
+
+    #[command(flatten)]
+    totals: network::Totals,
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum Format {
     /// For people
     Table,
-    /// The columns of measurements.csv
+    /// The columns of measurements.csv, or those of a network's totals
     Csv,
     /// An array of objects with the same names
     Json,
@@ -57,6 +62,9 @@ struct Row {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    if args.totals.asked() {
+        return args.totals.run(&args.problems, args.format);
+    }
     let selection = Selection::parse(&args.algorithm, ALGORITHMS)?;
     if selection.is_auto() {
         bail!("--algorithm auto goes by the limits of a device, which this command needs none of: run or exec choose");

@@ -2,11 +2,12 @@
 
 use super::note;
 use crate::conv::{Conv, ElementType, Pass};
-use crate::suite::Suite;
-use crate::suite::onnx::{self, InputShape, ModelOptions};
-use anyhow::Context;
+use crate::suite::onnx::{self, InputShape, ModelOptions, Stored};
+use crate::suite::{Network, Suite};
+use crate::units::Bytes;
+use anyhow::{Context, bail};
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The convolutions of a command line.
 #[derive(clap::Args)]
@@ -54,7 +55,29 @@ fn suite_help() -> String {
     text
 }
 
+/// What a model's files hold.
+pub(super) struct Files {
+    /// On disk.
+    pub(super) stored: Stored,
+    /// Bytes of all stored tensors, in the types they are stored in.
+    pub(super) tensors: Bytes,
+}
+
+/// A suite or model as a network.
+pub(super) struct Whole {
+    pub(super) network: Network,
+    /// Type of its elements.
+    pub(super) element: ElementType,
+    /// Its files, where it is a model.
+    pub(super) files: Option<Files>,
+}
+
 impl Problems {
+    /// The type asked for.
+    pub(super) fn dtype(&self) -> Option<ElementType> {
+        self.dtype
+    }
+
     /// Whether the command line names no problem at all.
     pub(super) fn unnamed(&self) -> bool {
         self.convs.is_empty() && self.suite.is_empty() && self.layers.is_empty() && self.model.is_empty()
@@ -62,32 +85,68 @@ impl Problems {
 
     /// Reads them all; `default` is the suite where nothing is named.
     pub(super) fn read(&self, default: Option<&str>) -> anyhow::Result<Vec<Suite>> {
+        let read = |path: &Path, options: &ModelOptions| Ok((onnx::read(path, options)?, ()));
+        Ok(self.read_with(default, read)?.into_iter().map(|(suite, _)| suite).collect())
+    }
+
+    /// Reads them all as networks.
+    pub(super) fn read_networks(&self) -> anyhow::Result<Vec<Whole>> {
+        let read = |path: &Path, options: &ModelOptions| {
+            let (model, network, stored) = onnx::read_network(path, options)?;
+            for file in &stored.missing {
+                note(format!("{}: no file of external data '{file}' in its folder: its bytes are not counted", path.display()));
+            }
+            let files = Files { stored, tensors: model.parameters };
+            Ok((model, (network, files)))
+        };
+        let whole = |(suite, model): (Suite, Option<(Network, Files)>)| {
+            let (network, files) = match model {
+                Some((network, files)) => (network, Some(files)),
+                None => (suite.network()?, None),
+            };
+            let mut elements = suite.layers.iter().map(|layer| layer.conv.element());
+            let element = elements.next().unwrap_or(ElementType::F32);
+            if let Some(other) = elements.find(|other| *other != element) {
+                bail!("'{}' has layers in {element} and in {other}: --dtype says in which type they are one network", suite.name);
+            }
+            Ok(Whole { network: Network { name: suite.name, ..network }, element, files })
+        };
+        self.read_with(None, read)?.into_iter().map(whole).collect()
+    }
+
+    /// Reads them all, each model with what `read` makes of it.
+    fn read_with<T>(
+        &self,
+        default: Option<&str>,
+        read: impl Fn(&Path, &ModelOptions) -> anyhow::Result<(onnx::Model, T)>,
+    ) -> anyhow::Result<Vec<(Suite, Option<T>)>> {
         let mut suites = Vec::new();
         if !self.convs.is_empty() {
             let convs = self.convs.iter().map(|key| Ok(key.parse::<Conv>()?)).collect::<anyhow::Result<Vec<_>>>()?;
-            suites.push(Suite::from_convs(convs));
+            suites.push((Suite::from_convs(convs), None));
         }
         for name in &self.suite {
-            suites.push(Suite::load(name)?);
+            suites.push((Suite::load(name)?, None));
         }
         for path in &self.layers {
-            suites.push(Suite::read_layers(path)?);
+            suites.push((Suite::read_layers(path)?, None));
         }
         for path in &self.model {
-            let model = onnx::read(path, &ModelOptions { batch: self.batch, inputs: self.input.clone() })?;
+            let (model, more) = read(path, &ModelOptions { batch: self.batch, inputs: self.input.clone() })?;
             for skipped in &model.skipped {
                 note(format!("{}: left out: {skipped}", path.display()));
             }
-            suites.push(model.suite);
+            suites.push((model.suite, Some(more)));
         }
         if suites.is_empty() {
             let name = default.context("name a convolution, --suite, --layers or --model")?;
-            suites.push(Suite::load(name)?);
+            suites.push((Suite::load(name)?, None));
         }
         if let Some(batch) = self.batch {
-            suites = suites.into_iter().map(|suite| suite.with_batch(batch)).collect::<Result<_, _>>()?;
+            let batched = suites.into_iter().map(|(suite, more)| Ok((suite.with_batch(batch)?, more)));
+            suites = batched.collect::<anyhow::Result<_>>()?;
         }
-        for layer in suites.iter_mut().flat_map(|suite| &mut suite.layers) {
+        for layer in suites.iter_mut().flat_map(|(suite, _)| &mut suite.layers) {
             let element = self.dtype.unwrap_or(layer.conv.element());
             layer.conv = layer.conv.with_pass(self.pass).with_element(element).with_context(|| format!("layer '{}'", layer.name))?;
         }
@@ -98,20 +157,20 @@ impl Problems {
 }
 
 /// A suite named twice is meant once.
-fn merge_repeats(suites: &mut Vec<Suite>) {
-    let mut kept: Vec<Suite> = Vec::with_capacity(suites.len());
-    for suite in suites.drain(..) {
-        if !kept.contains(&suite) {
-            kept.push(suite);
+fn merge_repeats<T>(suites: &mut Vec<(Suite, Option<T>)>) {
+    let mut kept: Vec<(Suite, Option<T>)> = Vec::with_capacity(suites.len());
+    for (suite, more) in suites.drain(..) {
+        if kept.iter().all(|(other, _)| *other != suite) {
+            kept.push((suite, more));
         }
     }
     *suites = kept;
 }
 
 /// Two suites of one name, such as two files `a/net.onnx` and `b/net.onnx`, would have rows nobody can tell apart.
-fn distinct_names(suites: &mut [Suite]) {
-    let names: Vec<String> = suites.iter().map(|s| s.name.clone()).collect();
-    for (i, suite) in suites.iter_mut().enumerate() {
+fn distinct_names<T>(suites: &mut [(Suite, Option<T>)]) {
+    let names: Vec<String> = suites.iter().map(|(suite, _)| suite.name.clone()).collect();
+    for (i, (suite, _)) in suites.iter_mut().enumerate() {
         let before = names[..i].iter().filter(|name| **name == suite.name).count();
         if before > 0 {
             suite.name = format!("{}#{}", suite.name, before + 1);

@@ -1,5 +1,18 @@
 //! Which ledger a byte belongs to, and the closed forms that need no algorithm: parameters, activations, operations,
-//! least traffic. What an algorithm adds is its own closed form, [`crate::algorithm::Algorithm::workspace`].
+//! least traffic, and the totals of whole networks for inference and training. What an algorithm adds is its own closed form,
+//! [`crate::algorithm::Algorithm::workspace`].
+
+mod checkpoint;
+mod error;
+mod liveness;
+mod network;
+#[cfg(test)]
+mod tests;
+
+pub use checkpoint::{Checkpointed, best, checkpointed, of_equal_layers};
+pub use error::LedgerError;
+pub use liveness::{kept, peak, peak_of_gradients};
+pub use network::{Line, Optimizer, Precision, Role, Training, forward, inference, parameter_bytes, training};
 
 use crate::conv::{Axis, Conv};
 use crate::units::{Bytes, Ops};
@@ -55,32 +68,4 @@ pub fn operations_without_padding(conv: &Conv) -> Ops {
 /// The least any algorithm moves: input, weights and output once each.
 pub fn least_traffic(conv: &Conv) -> Bytes {
     Bytes(parameters(conv).0 + activations(conv).0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::conv::tests::any_conv;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn padding_only_adds_operations(conv in any_conv()) {
-            let (all, inside) = (operations(&conv), operations_without_padding(&conv));
-            prop_assert!(inside <= all);
-            if conv.axes_3d().iter().all(|a| a.pad_before + a.pad_after == 0) {
-                prop_assert_eq!(inside, all);
-            }
-        }
-    }
-
-    #[test]
-    fn known_layers() {
-        let conv: Conv = "n1c3h224w224_k64r7s7_s2_p3".parse().expect("key");
-        assert_eq!(parameters(&conv), Bytes(37_632));
-        assert_eq!(activations(&conv), Bytes((3 * 224 * 224 + 64 * 112 * 112) * 4));
-        assert_eq!(operations(&conv), Ops(2 * 64 * 112 * 112 * 147));
-        let conv: Conv = "n1c1h2w2_k1r3s3_p1".parse().expect("key");
-        assert_eq!((operations(&conv), operations_without_padding(&conv)), (Ops(72), Ops(32)));
-    }
 }

@@ -174,6 +174,24 @@ pub enum SuiteError {
         /// Why.
         source: ConvError,
     },
+    /// A network of more steps than closed forms go through.
+    #[error("'{suite}' as a network has {steps} layers, more than {limit}")]
+    TooManySteps {
+        /// The suite or model.
+        suite: String,
+        /// Its steps.
+        steps: u64,
+        /// The most there can be.
+        limit: usize,
+    },
+    /// More weights than 64 bits count.
+    #[error("'{suite}' as a network: its weights overflow 64 bits with those of layer '{layer}'")]
+    TooManyWeights {
+        /// The suite or model.
+        suite: String,
+        /// The layer at which they do.
+        layer: String,
+    },
 }
 
 fn did_you_mean(suggestion: Option<&str>) -> String {

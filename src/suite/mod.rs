@@ -4,10 +4,12 @@ mod builtin;
 mod error;
 mod file;
 mod layers;
+mod network;
 pub mod onnx;
 
 pub use error::{Place, SuiteError, printable};
 pub use layers::{LAYER_COLUMNS, conv_of_columns, layer_columns};
+pub use network::{Feature, MAX_STEPS, Network, Topology};
 
 use crate::conv::Conv;
 use std::collections::HashMap;

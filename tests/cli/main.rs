@@ -18,6 +18,7 @@ mod input;
 mod inspect;
 mod ledger;
 mod models;
+mod network;
 mod peak;
 mod peers;
 mod report;

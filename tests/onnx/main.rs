@@ -3,6 +3,7 @@
 mod build;
 mod hostile;
 mod made;
+mod network;
 #[path = "../common/onnx_cases.rs"]
 mod onnx_cases;
 

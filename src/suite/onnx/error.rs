@@ -79,6 +79,12 @@ pub enum Problem {
         /// Why, and what to do.
         cause: String,
     },
+    /// A tensor, or the stored ones together, of more elements than can be counted.
+    #[error("tensor '{tensor}' brings its elements past 64 bits")]
+    TooLarge {
+        /// The tensor.
+        tensor: String,
+    },
     /// A convolution with attributes that contradict each other or its operands.
     #[error("node {node}: {problem}")]
     Node {

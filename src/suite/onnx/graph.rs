@@ -45,6 +45,11 @@ impl<'a> Scope<'a> {
         Self { tensors, outer: None }
     }
 
+    /// What is known of a tensor.
+    pub(super) fn value(&self, name: &str) -> Option<&Value> {
+        self.get(name).map(|tensor| &tensor.value)
+    }
+
     fn get(&self, name: &str) -> Option<&Tensor> {
         self.tensors.get(name).or_else(|| self.outer?.get(name))
     }
@@ -64,6 +69,13 @@ pub(super) struct Walk {
 impl Walk {
     /// Walks `graph` inside `outer`; returns its outputs.
     pub(super) fn graph(&mut self, graph: &GraphProto, outer: &Scope<'_>) -> Result<Vec<Value>, Problem> {
+        let scope = self.scope(graph, outer)?;
+        let output = |info: &ValueInfoProto| scope.get(info.name.as_deref()?).map(|t| t.value.clone());
+        Ok(graph.output.iter().map(|info| output(info).unwrap_or_default()).collect())
+    }
+
+    /// Walks `graph` inside `outer`; returns its tensors.
+    pub(super) fn scope<'a>(&mut self, graph: &'a GraphProto, outer: &'a Scope<'a>) -> Result<Scope<'a>, Problem> {
         let mut scope = Scope { tensors: HashMap::new(), outer: Some(outer) };
         for tensor in &graph.initializer {
             if let Some(name) = &tensor.name {
@@ -99,8 +111,7 @@ impl Walk {
                 scope.tensors.insert(name, Tensor { value, cause: cause.clone() });
             }
         }
-        let output = |info: &ValueInfoProto| scope.get(info.name.as_deref()?).map(|t| t.value.clone());
-        Ok(graph.output.iter().map(|info| output(info).unwrap_or_default()).collect())
+        Ok(scope)
     }
 
     /// Outputs of one node; the inner error says why they are unknown.

@@ -7,23 +7,27 @@
 mod arithmetic;
 mod convolution;
 mod error;
+mod features;
 mod file;
 mod graph;
 mod input;
 mod node;
 mod own_rules;
 mod rules;
+mod stored;
 mod value;
 
 pub use error::{OnnxError, Problem};
 pub use input::{InputShape, InputShapeError};
+pub use stored::Stored;
 
-use super::{Layer, Suite};
+use super::{Layer, Network, Suite};
 use crate::conv::Conv;
 use crate::units::Bytes;
+use features::Batch;
 use graph::{Found, Scope, Walk, stored_dims};
 use node::{Node, printable};
-use rten_onnx::onnx::{GraphProto, TensorProto};
+use rten_onnx::onnx::GraphProto;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use value::Value;
@@ -58,10 +62,28 @@ pub struct Model {
 /// [`OnnxError`] names the file and what is wrong: not a model, damaged, without a `Conv` that can be run, `options` that do not
 /// fit it, a `Conv` whose shape stays unknown or whose attributes make it impossible.
 pub fn read(path: &Path, options: &ModelOptions) -> Result<Model, OnnxError> {
-    read_model(path, options).map_err(|problem| OnnxError { file: path.to_owned(), problem })
+    read_model(path, options, |_, _, _| Ok(())).map(|(model, ())| model).map_err(|problem| OnnxError { file: path.to_owned(), problem })
 }
 
-fn read_model(path: &Path, options: &ModelOptions) -> Result<Model, Problem> {
+/// Reads the same, and the model's whole graph as a network whose tensors have the shapes that inference finds, with what its files hold.
+/// The network's batch is scaled as the convolutions are: each tensor whose elements are a multiple of the model's own batch.
+///
+/// # Errors
+/// As [`read`], and for a tensor of more elements than 64 bits count.
+pub fn read_network(path: &Path, options: &ModelOptions) -> Result<(Model, Network, Stored), OnnxError> {
+    let read = read_model(path, options, |graph, scope, batch| {
+        Ok((features::network(stem(path), graph, scope, batch)?, stored::stored(path, graph)?))
+    });
+    let (model, (network, stored)) = read.map_err(|problem| OnnxError { file: path.to_owned(), problem })?;
+    Ok((model, network, stored))
+}
+
+/// Reads a model, and what `more` makes of its graph, the tensors in it, and the batch that they are for and that is asked for.
+fn read_model<T>(
+    path: &Path,
+    options: &ModelOptions,
+    more: impl FnOnce(&GraphProto, &Scope<'_>, Batch) -> Result<T, Problem>,
+) -> Result<(Model, T), Problem> {
     let file::Parsed { model, functions } = file::open(path)?;
     let graph = model.graph.as_ref().ok_or(Problem::Missing { part: "graph" })?;
     if model.opset_import.is_empty() {
@@ -74,25 +96,25 @@ fn read_model(path: &Path, options: &ModelOptions) -> Result<Model, Problem> {
     }
     let own_batch = options.batch.map(|_| own_batch(&mut inputs));
     let scope = Scope::of_inputs(inputs.iter().map(|i| (i.name, Value { dims: i.dims.clone(), ..Value::default() })));
-    walk.graph(graph, &scope).map_err(|problem| explain(problem, walk.open_input.as_deref(), &inputs))?;
+    let inner = walk.scope(graph, &scope).map_err(|problem| explain(problem, walk.open_input.as_deref(), &inputs))?;
     if functions > 0 {
         walk.skipped.push(format!("{functions} functions local to the model: nodes in them are not read"));
     }
     if walk.found.is_empty() {
         return Err(Problem::NoConv { found: inventory(graph, &walk.skipped) });
     }
-    if let (Some(batch), Some(own)) = (options.batch, own_batch) {
-        for Found { name, conv } in &mut walk.found {
-            if conv.batch().is_multiple_of(own) {
-                let images = (conv.batch() / own).saturating_mul(batch);
-                *conv = conv.with_batch(images).map_err(|source| Problem::Impossible { node: format!("'{name}'"), source })?;
-            }
-        }
+    let batch = options.batch.zip(own_batch).map_or(Batch { own: 1, asked: 1 }, |(asked, own)| Batch { own, asked });
+    for Found { name, conv } in &mut walk.found {
+        *conv = batch.conv(*conv).map_err(|source| Problem::Impossible { node: format!("'{name}'"), source })?;
     }
-    let stem = path.file_stem().map_or_else(String::new, |s| printable(&s.to_string_lossy()));
+    let more = more(graph, &inner, batch)?;
     let description = format!("{} Conv nodes of {}", walk.found.len(), printable(&path.to_string_lossy()));
-    let suite = Suite { name: stem, description, layers: layers(walk.found) };
-    Ok(Model { suite, skipped: walk.skipped, parameters: parameters(graph) })
+    let suite = Suite { name: stem(path), description, layers: layers(walk.found) };
+    Ok((Model { suite, skipped: walk.skipped, parameters: stored::parameters(graph) }, more))
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem().map_or_else(String::new, |s| printable(&s.to_string_lossy()))
 }
 
 /// A tensor that the graph is given, initializers excepted.
@@ -234,26 +256,4 @@ fn inventory(graph: &GraphProto, skipped: &[String]) -> String {
     }
     let left_out = if skipped.is_empty() { String::new() } else { format!("; left out: {}", skipped.join(", ")) };
     format!("{} nodes ({}){left_out}", graph.node.len(), parts.join(", "))
-}
-
-/// Bytes of the tensors stored in the graph and its `Constant` nodes, where some exporters keep the weights, by their
-/// dimensions; types narrower than a byte count as packed.
-fn parameters(graph: &GraphProto) -> Bytes {
-    let bits = |tensor: &TensorProto| -> u64 {
-        match tensor.data_type.map_or(0, |t| t.0) {
-            2 | 3 | 9 | 17..=20 | 24 => 8,
-            4 | 5 | 10 | 16 => 16,
-            1 | 6 | 12 => 32,
-            7 | 11 | 13 | 14 => 64,
-            15 => 128,
-            21..=23 => 4,
-            _ => 0,
-        }
-    };
-    let bytes = |tensor: &TensorProto| {
-        let elements = tensor.dims.iter().try_fold(1_u64, |product, &d| product.checked_mul(u64::try_from(d).ok()?));
-        elements.and_then(|e| e.checked_mul(bits(tensor))).map_or(0, |bits| bits.div_ceil(8))
-    };
-    let constants = graph.node.iter().filter_map(|node| Node(node).tensor("value").filter(|_| Node(node).op() == "Constant"));
-    Bytes(graph.initializer.iter().chain(constants).map(bytes).fold(0, u64::saturating_add))
 }
