@@ -5,12 +5,13 @@ use super::measured::Stop;
 use super::network;
 use crate::algorithm::{ALGORITHMS, Variant, find};
 use crate::conv::{Conv, ElementType};
-use crate::ledger;
+use crate::ledger::{self, Optimizer, Precision, Role};
 use crate::plan::{Limits, Unsupported};
-use crate::suite::Layer;
+use crate::suite::{Layer, Suite, printable};
 use minijinja::value::{Kwargs, Value, ValueKind};
 use minijinja::{Environment, Error};
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 
 type Bytes = Result<f64, Error>;
 
@@ -41,18 +42,17 @@ pub(super) fn add(environment: &mut Environment<'static>) {
         Ok(conv(key)?.with_batch(batch).map_err(|error| Stop::Wrong(error.to_string()))?.to_string())
     });
     environment.add_function("network", of_network);
-    environment.add_function("training", |parameters: f64, options: Kwargs| -> Bytes {
-        let gradients = options.get::<Option<bool>>("gradients")?.unwrap_or(true);
-        let moments = options.get::<Option<f64>>("moments")?.unwrap_or(2.0);
-        options.assert_all_used()?;
-        Ok(parameters * 4.0 * (1.0 + f64::from(u8::from(gradients)) + moments))
-    });
+    environment.add_function("training", training);
     environment.add_function("checkpoints", |layers: u32| -> Bytes {
         if layers == 0 || layers > 1_000_000 {
             return Err(Stop::Wrong(format!("checkpoints: {layers} is no number of layers from 1 to 1000000")).into());
         }
-        // One activation kept for each segment, and those of the segment that is computed again.
-        Ok(f64::from((1..=layers).map(|segments| segments + layers.div_ceil(segments)).min().unwrap_or(layers)))
+        Ok(ledger::of_equal_layers(layers) as f64)
+    });
+    environment.add_function("recomputed", |suite: &str, options: Kwargs| -> Bytes {
+        let every = options.get::<Option<usize>>("every")?;
+        options.assert_all_used()?;
+        Ok(recomputed(suite, every).map_err(Stop::Wrong)?)
     });
     environment.add_function("align", |bytes: f64, to: f64| -> Bytes {
         if to > 0.0 { Ok((bytes / to).ceil() * to) } else { Err(Stop::Wrong(format!("align: {to} is not above 0")).into()) }
@@ -90,7 +90,7 @@ fn typed(key: &str, options: &Kwargs, elements: fn(&Conv) -> u64) -> Bytes {
 /// Workspace of a case, written `im2col:batch`, by closed form.
 fn workspace(case: &str, conv: &Conv) -> Result<f64, Stop> {
     let (id, variant) = case.split_once(':').unwrap_or((case, ""));
-    let algorithm = find(id).ok_or_else(|| Stop::NotHere(format!("no algorithm {} here", crate::suite::printable(id))))?;
+    let algorithm = find(id).ok_or_else(|| Stop::NotHere(format!("no algorithm {} here", printable(id))))?;
     let variant: Variant = variant.parse().map_err(|error: crate::algorithm::VariantError| Stop::Wrong(error.to_string()))?;
     match algorithm.workspace(conv, &variant) {
         Ok(bytes) => Ok(bytes.0 as f64),
@@ -106,6 +106,39 @@ fn workspaces(conv: &Conv) -> BTreeMap<String, f64> {
         variants.into_iter().filter_map(|variant| Some((variant.qualify(algorithm.id()), algorithm.workspace(conv, &variant).ok()?)))
     });
     cases.map(|(name, bytes)| (name, bytes.0 as f64)).collect()
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "functions of expressions take their options by value")]
+fn training(parameters: f64, options: Kwargs) -> Bytes {
+    let gradients = options.get::<Option<bool>>("gradients")?.unwrap_or(true);
+    let optimizer = options.get::<Option<String>>("optimizer")?.unwrap_or_else(|| "adam".into());
+    let precision = options.get::<Option<String>>("precision")?.unwrap_or_else(|| "f32".into());
+    options.assert_all_used()?;
+    let optimizer = match optimizer.as_str() {
+        "sgd" => Optimizer::Sgd,
+        "momentum" => Optimizer::Momentum,
+        "adam" => Optimizer::Adam,
+        "adagrad" => Optimizer::Adagrad,
+        other => return Err(Stop::Wrong(format!("optimizer '{}' is not one of sgd, momentum, adam, adagrad", printable(other))).into()),
+    };
+    let precision = match precision.as_str() {
+        "f32" => Precision::F32,
+        "mixed" => Precision::Mixed,
+        other => return Err(Stop::Wrong(format!("precision '{}' is not one of f32, mixed", printable(other))).into()),
+    };
+    let each = ledger::parameter_bytes(optimizer, precision).into_iter().filter(|(role, _)| gradients || *role != Role::Gradients);
+    Ok(parameters * each.map(|(_, bytes)| bytes).sum::<u64>() as f64)
+}
+
+/// Operations that checkpoints in a built-in suite, as a chain of its layers, run again; of those with the fewest bytes where no number of
+/// layers is given.
+fn recomputed(suite: &str, every: Option<usize>) -> Result<f64, String> {
+    let network = Suite::builtin(suite).and_then(|suite| suite.network()).map_err(|error| error.to_string())?;
+    let checkpoints = match every.map(|every| NonZeroUsize::new(every).ok_or("recomputed: every is 0, must be at least 1")) {
+        Some(every) => ledger::checkpointed(&network, every?),
+        None => ledger::best(&network),
+    };
+    Ok(checkpoints.map_err(|error| error.to_string())?.recomputed.0 as f64)
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "functions of expressions take their options by value")]
@@ -133,7 +166,7 @@ fn of_network(suite: &str, what: &str, options: Kwargs) -> Bytes {
         "activations" => Ok(bytes(Conv::output_elements) + (4 * first).next_multiple_of(align) as f64),
         other => {
             let known = "weights, parameters, channels, outputs, activations, operations";
-            Err(Stop::Wrong(format!("'{}' of a network is not one of {known}", crate::suite::printable(other))).into())
+            Err(Stop::Wrong(format!("'{}' of a network is not one of {known}", printable(other))).into())
         }
     }
 }

@@ -36,8 +36,15 @@ pub const FUNCTIONS: &[(&str, &str)] = &[
         "network(suite, what, batch=1, size=none, align=1)",
         "parameters, weights, channels (of outputs), outputs, activations or operations of a built-in suite, times its counts",
     ),
-    ("training(parameters, gradients=true, moments=2)", "bytes of f32 weights with gradients and an optimizer's moments"),
+    (
+        "training(parameters, gradients=true, optimizer='adam', precision='f32')",
+        "bytes of weights with gradients and the state of sgd (none), momentum, adam or adagrad; in mixed precision with master weights",
+    ),
     ("checkpoints(n)", "activations held at once by the best equal segments of a chain of n layers"),
+    (
+        "recomputed(suite, every=none)",
+        "operations that checkpoints every so many layers run again; without a number those with the fewest bytes",
+    ),
     ("align(bytes, to)", "rounded up to a multiple"),
     ("fit_exponent([[x, y], ...])", "the exponent b of y = a*x**b by least squares in logarithms"),
     ("growth(before, after)", "the change in percent"),
@@ -267,8 +274,11 @@ mod tests {
         assert_eq!(value("network('resnet50', 'weights')"), 23_454_912.0);
         assert_eq!(value("network('resnet18', 'weights')"), 11_166_912.0);
         assert_eq!(value("align(129, 128) + align(128, 128)"), 384.0);
-        assert_eq!(value("training(10) + training(10, gradients=false) + training(10, gradients=false, moments=0)"), 320.0);
+        assert_eq!(value("training(10) + training(10, gradients=false) + training(10, gradients=false, optimizer='sgd')"), 320.0);
+        assert_eq!(value("training(1, optimizer='momentum', precision='mixed')"), 12.0);
         assert_eq!(value("checkpoints(100)"), 20.0);
+        assert_eq!(value("recomputed('resnet50', every=1)"), 0.0);
+        assert!((0.5..1.0).contains(&value("recomputed('resnet50') / network('resnet50', 'operations')")));
         assert_eq!(value("growth(4, 3)"), -25.0);
         assert_eq!(value("maximum({'a': 1, 'b': 7}) + minimum([3, 2])"), 9.0);
         assert!((value("fit_exponent([[1, 3], [2, 12], [4, 48]])") - 2.0).abs() < 1e-12);
@@ -323,6 +333,9 @@ mod tests {
                 "network('resnet50', 'weights', size=225)",
                 "resnet50 at 225: layer 'conv1': an output of 112 at 224 is no whole number of points then",
             ),
+            ("training(1, optimizer='lion')", "optimizer 'lion' is not one of sgd, momentum, adam, adagrad"),
+            ("training(1, precision='f8')", "precision 'f8' is not one of f32, mixed"),
+            ("recomputed('resnet50', every=0)", "recomputed: every is 0, must be at least 1"),
             ("fit_exponent([[1, 2]])", "fit_exponent: fewer than two different points"),
             ("fit_exponent([[1, 0], [2, 0]])", "fit_exponent: 0 is not above 0"),
             ("fit_exponent([[1, 1]] * 100000000)", "fit_exponent: fewer than two different points"),
