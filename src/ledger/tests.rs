@@ -83,7 +83,7 @@ proptest! {
         let some = checkpointed(&network, every(k)).expect("small");
         prop_assert!(some.elements() <= kept(&network));
         prop_assert!(best(&network).expect("small").elements() <= some.elements());
-        // Several steps to a segment, kept and made again exclude each other; one segment has all but inputs and outputs inside.
+        // One segment has all but the network's inputs and outputs inside.
         let end = network.steps.len();
         let whole = checkpointed(&network, every(end + k)).expect("small");
         prop_assert_eq!(whole.elements(), kept(&network));
@@ -135,7 +135,7 @@ fn known_layers() {
     assert_eq!((operations(&conv), operations_without_padding(&conv)), (Ops(72), Ops(32)));
 }
 
-/// By hand: 16 bytes a parameter with Adam in either precision, as Rajbhandari et al. 2020 (ZeRO, arXiv 1910.02054, section 3.1) count for mixed
+/// By hand: 16 bytes a parameter with Adam in either precision, as Rajbhandari et al. 2020 (arXiv 1910.02054, section 3.1) count for mixed
 /// precision.
 #[test]
 fn bytes_of_a_parameter() {

@@ -117,7 +117,7 @@ fn batch_and_type_of_a_chain() {
 }
 
 #[test]
-fn external_data_that_is_missing_is_told() {
+fn a_model_s_rows_have_its_files_and_guarded_names() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("=net.onnx").display().to_string();
     fs::copy(RESNET, &path).expect("copied");

@@ -3,6 +3,8 @@
 use crate::build::{bytes, graph, int, integers, ints, node, read_bytes, read_graph, string, weights};
 use crate::onnx_cases::data;
 use crate::options;
+use convledger::conv::ElementType;
+use convledger::ledger;
 use convledger::suite::onnx::{self, Model, ModelOptions};
 use rand::seq::IndexedRandom;
 use rand::{Rng, RngExt, SeedableRng};
@@ -14,7 +16,15 @@ use std::path::Path;
 fn survives(folder: &Path, bytes: &[u8], what: &str) -> Result<Model, String> {
     let path = folder.join("m.onnx");
     std::fs::write(&path, bytes).expect("written");
-    onnx::read(&path, &options(Some(2), &[])).map_err(|error| {
+    let options = options(Some(2), &[]);
+    // What is read as a network has totals, or an error that says why not.
+    if let Ok((_, network, _)) = onnx::read_network(&path, &options) {
+        let _ = ledger::inference(&network, ElementType::F32).and(ledger::forward(&network));
+        if let Ok(checkpoints) = ledger::checkpointed(&network, 3.try_into().expect("not 0")) {
+            assert!(checkpoints.elements() <= ledger::kept(&network), "{what}");
+        }
+    }
+    onnx::read(&path, &options).map_err(|error| {
         let message = error.to_string();
         assert!(!message.contains('\n'), "{what}: {message}");
         message

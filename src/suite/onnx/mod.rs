@@ -1,8 +1,8 @@
 //! Every `Conv` node of an ONNX model, with the shapes that reach it.
 //!
 //! `rten-onnx` parses, `rten-shape-inference` knows most operators' rules; this folder guards both against hostile files
-//! (`file.rs`), walks the graph (`graph.rs`), and reads the convolutions (`convolution.rs`). Weights are never loaded, so models
-//! with external data need only the `.onnx` file.
+//! (`file.rs`), walks the graph (`graph.rs`), and reads the convolutions (`convolution.rs`) and the tensors in time (`features.rs`).
+//! Weights are never loaded, so models with external data need only the `.onnx` file.
 
 mod arithmetic;
 mod convolution;
