@@ -5,7 +5,7 @@
 
 use super::liveness::read;
 use super::{LedgerError, operations};
-use crate::suite::{MAX_STEPS, Network};
+use crate::suite::{Feature, MAX_STEPS, Network};
 use crate::units::Ops;
 use std::num::NonZeroUsize;
 
@@ -36,26 +36,49 @@ impl Checkpointed {
 /// # Errors
 /// [`LedgerError::Overflow`] for operations past 64 bits.
 pub fn checkpointed(network: &Network, every: NonZeroUsize) -> Result<Checkpointed, LedgerError> {
-    let every = every.get();
-    let steps = network.steps.len();
-    // Segments are numbered from 1. The input comes before them all, and what reads the outputs after.
-    let segments = steps.div_ceil(every);
-    let segment = |moment: usize| if moment > steps { segments + 1 } else { moment.div_ceil(every) };
-    let mut inside = vec![0_u128; segments + 1];
-    let mut again = vec![false; steps + 1];
-    let mut kept = 0;
-    for feature in read(network) {
-        if segment(feature.made) == segment(feature.last) {
-            inside[segment(feature.made)] += u128::from(feature.elements);
-            again[feature.made] = true;
-        } else {
-            kept += u128::from(feature.elements);
-        }
-    }
+    let segments = Segments { steps: network.steps.len(), every: every.get() };
+    let (kept, segment) = segments.sums(network).last().unwrap_or_default();
+    let mut again = vec![false; network.steps.len() + 1];
+    read(network).filter(|feature| segments.are_one(feature)).for_each(|feature| again[feature.made] = true);
     let recomputed = network.steps.iter().zip(&again[1..]).filter(|(_, again)| **again).filter_map(|(conv, _)| conv.as_ref());
     let recomputed: u128 = recomputed.map(|conv| u128::from(operations(conv).0)).sum();
     let recomputed = u64::try_from(recomputed).map_err(|_| LedgerError::Overflow { network: network.name.clone(), what: "operations" })?;
-    Ok(Checkpointed { every, kept, segment: inside.into_iter().max().unwrap_or_default(), recomputed: Ops(recomputed) })
+    Ok(Checkpointed { every: every.get(), kept, segment, recomputed: Ops(recomputed) })
+}
+
+/// Segments of a network's steps, numbered from 1. The input comes before them all, and what reads the outputs after.
+#[derive(Clone, Copy)]
+struct Segments {
+    steps: usize,
+    every: usize,
+}
+
+impl Segments {
+    fn of(self, moment: usize) -> usize {
+        if moment > self.steps { self.steps.div_ceil(self.every) + 1 } else { moment.div_ceil(self.every) }
+    }
+
+    /// Whether one segment makes a tensor and reads it last.
+    fn are_one(self, feature: &Feature) -> bool {
+        self.of(feature.made) == self.of(feature.last)
+    }
+
+    /// Elements kept and those inside the largest segment, after each further tensor: both only grow.
+    fn sums(self, network: &Network) -> impl Iterator<Item = (u128, u128)> {
+        let mut inside = vec![0_u128; self.of(self.steps) + 1];
+        let (mut kept, mut largest) = (0, 0);
+        read(network).map(move |feature| {
+            let elements = u128::from(feature.elements);
+            if self.are_one(feature) {
+                let inside = &mut inside[self.of(feature.made)];
+                *inside += elements;
+                largest = largest.max(*inside);
+            } else {
+                kept += elements;
+            }
+            (kept, largest)
+        })
+    }
 }
 
 /// The checkpoints with the fewest elements in memory at once, of all segment lengths; of equal ones those with the fewest operations.
@@ -69,6 +92,11 @@ pub fn best(network: &Network) -> Result<Checkpointed, LedgerError> {
     }
     let mut best = checkpointed(network, NonZeroUsize::MIN)?;
     for every in (2..=steps).filter_map(NonZeroUsize::new) {
+        // Long segments are past the best after few tensors, so that not every length costs a walk through them all.
+        let segments = Segments { steps, every: every.get() };
+        if segments.sums(network).any(|(kept, segment)| kept + segment > best.elements()) {
+            continue;
+        }
         let other = checkpointed(network, every)?;
         if (other.elements(), other.recomputed) < (best.elements(), best.recomputed) {
             best = other;
