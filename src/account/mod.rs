@@ -10,6 +10,8 @@ mod bridge;
 mod error;
 mod life;
 mod rows;
+#[cfg(test)]
+mod tests;
 
 pub use bridge::{Bridge, Line, LineKind};
 pub use error::AccountError;

@@ -2,6 +2,7 @@
 //!
 //! Convolutions are tiny and cases few: the whole takes seconds on a software driver.
 
+mod account;
 mod auto;
 mod claims;
 mod compare;
@@ -53,9 +54,9 @@ fn device() -> Option<String> {
     std::env::var("CONVLEDGER_TEST_DEVICE").ok()
 }
 
-/// `run` with a folder and further arguments, on the test device.
+/// `run` with a folder and further arguments, on the test device. Without an account, which opens the device once more and has tests of its own.
 fn run_in(folder: &Path, args: &[&str]) -> Command {
-    let mut command = convledger(&["run", "--out"]);
+    let mut command = convledger(&["run", "--no-account", "--out"]);
     command.arg(folder).args(args);
     if let Some(device) = device() {
         command.args(["--device", &device]);
