@@ -1,5 +1,7 @@
 //! `convledger experiment`: what allocators and drivers do with memory, a question at a time.
 
+mod chart;
+
 use super::account::worker;
 use super::table::{lines, table};
 use super::tuning::TuningArgument;
@@ -10,7 +12,7 @@ use crate::record::replace;
 use crate::runner::measure_apart;
 use crate::units::{Bytes, Nanoseconds};
 use anyhow::{Context, bail};
-use jiff::Timestamp;
+use jiff::{Timestamp, Unit};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::fmt::Write as _;
@@ -52,7 +54,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "DURATION", value_parser = super::run::time_to_run, allow_hyphen_values = true, default_value = "5m")]
     timeout: Duration,
 
-    /// Folder for NAME.csv and NAME.json: the rows; what they show, on which device and by which command
+    /// Folder for NAME.csv, the rows; NAME.json, what they show, on which device and by which command; and NAME.svg, a chart
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 
@@ -130,7 +132,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut grows = false;
     let mut objects = Vec::new();
     for experiment in experiments {
-        let started = Timestamp::now();
+        let started = Timestamp::now().round(Unit::Second)?;
         let measured = args.measure(experiment, &settings)?;
         let conclusion = measured.rows.conclude();
         grows |= conclusion.grows;
@@ -152,6 +154,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
             rows: None,
         };
         if let Some(out) = &args.out {
+            if let Some(chart) = chart::chart(&measured.rows) {
+                replace(&out.join(format!("{}.svg", experiment.name)), chart.to_svg()?.as_bytes())?;
+            }
             replace(&out.join(format!("{}.csv", experiment.name)), measured.rows.to_csv().as_bytes())?;
             replace(&out.join(format!("{}.json", experiment.name)), (serde_json::to_string_pretty(&told)? + "\n").as_bytes())?;
         }

@@ -17,7 +17,7 @@ pub(super) static EXPERIMENT: Experiment = Experiment {
         Column { name: "tax_bytes", meaning: "allocated less what is to be stored" },
         Column { name: "tax_share", meaning: "the tax as a share of allocated" },
         Column { name: "blocks", meaning: "blocks the allocator holds for this one buffer" },
-        Column { name: "reserved_bytes", meaning: "their bytes" },
+        Column { name: "reserved_bytes", meaning: "bytes of the blocks" },
     ]],
     parts: |_| vec![Part::Alignment],
 };

@@ -28,9 +28,9 @@ pub struct Held {
 pub(super) const HELD: [Column; 5] = [
     Column { name: "resident_bytes", meaning: "what the system says the process holds" },
     Column { name: "allocations", meaning: "allocations the allocator has handed out, wgpu's own included" },
-    Column { name: "allocated_bytes", meaning: "their bytes, alignment included" },
+    Column { name: "allocated_bytes", meaning: "bytes of the allocations, alignment included" },
     Column { name: "blocks", meaning: "blocks of device memory the allocator holds" },
-    Column { name: "reserved_bytes", meaning: "their bytes" },
+    Column { name: "reserved_bytes", meaning: "bytes of the blocks" },
 ];
 
 impl Held {

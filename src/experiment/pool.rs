@@ -48,18 +48,18 @@ pub struct PoolRow {
     pub held: Held,
 }
 
-pub(super) fn run(site: &Site<'_>, size: Bytes, count: u64) -> Result<Vec<PoolRow>, ExperimentError> {
+pub(super) fn run(site: &Site<'_>, each: Bytes, count: u64) -> Result<Vec<PoolRow>, ExperimentError> {
     let gpu = Gpu::open_without_clock((site.choose)(&Instance::default())?)?;
     let most = gpu.limits.max_buffer_bytes;
-    if size.0.next_multiple_of(4) > most {
-        return Err(wrong("size", size.to_string(), format!("the device's buffers have at most {}", Bytes(most))));
+    if each.0.next_multiple_of(4) > most {
+        return Err(wrong("size", each.to_string(), format!("the device's buffers have at most {}", Bytes(most))));
     }
     let meter = gpu.meter();
-    let row = |event, buffers| PoolRow { event, buffers, size_bytes: size.0, held: Held::now(&meter, &[&gpu]) };
+    let row = |event, buffers| PoolRow { event, buffers, size_bytes: each.0, held: Held::now(&meter, &[&gpu]) };
     let mut rows = vec![row(PoolEvent::Opened, 0)];
     let mut buffers = std::collections::VecDeque::new();
     for held in 1..=count {
-        let created = buffer(&gpu, size)?;
+        let created = buffer(&gpu, each)?;
         created.poison()?;
         buffers.push_back(created);
         rows.push(row(PoolEvent::Created, held));
@@ -81,7 +81,7 @@ pub(super) fn conclude(rows: &[PoolRow]) -> Conclusion {
     let Some(most) = rows.iter().filter_map(|row| row.held.reserved_bytes).max() else {
         return vec!["The allocator does not tell what it reserves, so nothing can be said of its blocks.".to_owned()].into();
     };
-    let list = |event: PoolEvent| {
+    let told_of = |event: PoolEvent| {
         let of_event: Vec<String> = changes
             .iter()
             .filter(|(row, _)| row.event == event)
@@ -95,8 +95,8 @@ pub(super) fn conclude(rows: &[PoolRow]) -> Conclusion {
         format!(
             "With buffers of {:#} what is reserved changed, by the number of buffers held, {} as they were created and {} as they were dropped.",
             Bytes(first.size_bytes),
-            list(PoolEvent::Created),
-            list(PoolEvent::Dropped)
+            told_of(PoolEvent::Created),
+            told_of(PoolEvent::Dropped)
         ),
         format!(
             "Of {:#} reserved at most (all buffers held: {} of it handed out to none) {} stayed when every buffer was gone; resident was {} above its start.",

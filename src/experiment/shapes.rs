@@ -161,7 +161,7 @@ pub(super) fn conclude(rows: &[ShapeRow]) -> Conclusion {
     let mut reserved = Vec::new();
     let mut others = Vec::new();
     for sequence in Sequence::ALL {
-        let (Some(first), Some(last)) = (of(sequence).next(), of(sequence).last()) else { continue };
+        let (Some(first), Some(last)) = (of(sequence).next(), of(sequence).next_back()) else { continue };
         let most = of(sequence).filter_map(|row| row.held.reserved_bytes).max();
         let fragmentation =
             of(sequence).filter_map(|row| row.fragmentation).fold(None, |most: Option<f64>, f| Some(most.map_or(f, |m| m.max(f))));

@@ -21,6 +21,9 @@ const READINGS: u64 = 100;
 /// What a resident set may rise by: 16 pages of 4 KiB, which a heap or a stack that settles takes.
 const FLOOR: u64 = 16 << 12;
 
+/// The name of a figure, how it is read, and what it may rise by.
+type Figure = (&'static str, fn(&Held) -> Option<u64>, u64);
+
 /// What is held after some executions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SoakRow {
@@ -52,7 +55,7 @@ pub(super) fn run(site: &Site<'_>, executions: u64) -> Result<Vec<SoakRow>, Expe
 }
 
 pub(super) fn conclude(rows: &[SoakRow]) -> Conclusion {
-    let figures: [(&str, fn(&Held) -> Option<u64>, u64); 3] = [
+    let figures: [Figure; 3] = [
         ("resident", |held| held.resident_bytes, FLOOR),
         ("allocated", |held| held.allocated_bytes, 0),
         ("reserved", |held| held.reserved_bytes, 0),

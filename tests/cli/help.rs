@@ -115,6 +115,10 @@ fn help_of_each_command() {
                 "--out",
             ],
         ),
+        (
+            "experiment",
+            &["[NAME]", "--size <BYTES>", "--executions <N>", "--out <DIR>", "--format <FORMAT>", "The bound is six times", "tax_bytes"],
+        ),
         ("report", &["one HTML page", "--out <FILE>", "--charts <DIR>", "--format <FORMAT>", "svg", "png", "claims.csv"]),
         ("devices", &["--features"]),
         ("peak", &["own limits", "--device", "--time-budget <DURATION>", "[default: 5s]", "--format <FORMAT>"]),

@@ -9,6 +9,7 @@ mod compare;
 mod demo;
 mod devices;
 mod exec;
+mod experiment;
 mod export;
 mod faults;
 mod files;

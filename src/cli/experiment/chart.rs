@@ -8,38 +8,35 @@ type Line = (String, Vec<(f64, Option<u64>)>);
 
 /// The chart of some rows; none where there is nothing to draw.
 pub(super) fn chart(rows: &Rows) -> Option<Chart> {
-    let (x, lines) = match rows {
+    let (title, x, lines) = match rows {
         Rows::Alignment(rows) => {
             let tax = rows.iter().map(|row| (row.size_bytes as f64, row.tax_bytes)).collect();
-            (Axis { label: "what is to be stored".into(), unit: Unit::Bytes, scale: Scale::Log }, vec![("tax".to_owned(), tax)])
+            let x = Axis { label: "what is to be stored".into(), unit: Unit::Bytes, scale: Scale::Log };
+            ("allocated beyond that", x, vec![("tax".to_owned(), tax)])
         }
-        Rows::Pool(rows) => (counted("buffers created, then dropped"), levels(rows.iter().map(|row| row.held).enumerate())),
+        Rows::Pool(rows) => ("held", counted("buffers created, then dropped"), levels(rows.iter().map(|row| row.held).enumerate())),
         Rows::Soak(rows) => {
-            (counted("executions"), levels(rows.iter().map(|row| (usize::try_from(row.executions).unwrap_or(0), row.held))))
+            ("held", counted("executions"), levels(rows.iter().map(|row| (usize::try_from(row.executions).unwrap_or(0), row.held))))
         }
         Rows::Shapes(rows) => {
             let of = |sequence| rows.iter().filter(move |row| row.sequence == sequence);
             let line = |sequence: Sequence| {
                 (sequence.to_string(), of(sequence).map(|row| (row.iteration as f64, row.held.reserved_bytes)).collect())
             };
-            (counted("iteration; reserved"), Sequence::ALL.map(line).to_vec())
+            ("reserved", counted("iteration"), Sequence::ALL.map(line).to_vec())
         }
         Rows::Drop(rows) => {
             let of = |round| rows.iter().filter(move |row| row.round == round);
             let rounds = rows.iter().map(|row| row.round).max().unwrap_or(0);
             let moment = |moment: Moment| f64::from(moment as u8);
             let line = |round| (format!("round {round}"), of(round).map(|row| (moment(row.moment), row.held.resident_bytes)).collect());
-            (
-                counted("start, opened, buffers held, dropped, plan held, dropped, device dropped; resident"),
-                (1..=rounds).map(line).collect(),
-            )
+            ("resident", counted("moment, from start (0) to device dropped (6)"), (1..=rounds).map(line).collect())
         }
         Rows::Contexts(_) => return None,
     };
-    let experiment = rows.experiment();
     let series: Vec<Series> = lines.into_iter().enumerate().map(series).filter(|series| !series.marks.is_empty()).collect();
     let y = Axis { label: String::new(), unit: Unit::Bytes, scale: Scale::Linear };
-    (!series.is_empty()).then(|| Chart { title: format!("{}: {}", experiment.name, experiment.question), x, y, series })
+    (!series.is_empty()).then(|| Chart { title: format!("{}: {title}", rows.experiment().name), x, y, series })
 }
 
 fn counted(label: &str) -> Axis {
