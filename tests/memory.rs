@@ -38,9 +38,9 @@ fn alone(test: &str) -> bool {
     let mut command = Command::new(std::env::current_exe().expect("this program"));
     command.args([test, "--exact", "--nocapture"]).env(HEAP, "131072").env("MALLOC_TRIM_THRESHOLD_", "131072");
     let output = command.output().expect("it starts");
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    assert!(output.status.success(), "{}\n{}", text(&output.stdout), text(&output.stderr));
-    assert!(text(&output.stdout).contains("1 passed"), "{}", text(&output.stdout));
+    let told = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(output.status.success(), "{}\n{}", told(&output.stdout), told(&output.stderr));
+    assert!(told(&output.stdout).contains("1 passed"), "{}", told(&output.stdout));
     false
 }
 

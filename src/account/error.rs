@@ -24,12 +24,14 @@ pub enum AccountError {
     /// Nothing tells what the process holds.
     #[error("nothing tells what this process holds ({0}): there is no level `resident` to lead to")]
     NotTold(String),
-    /// A file of an account is not as written.
-    #[error("{path}: {reason}")]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        reason: String,
-    },
+}
+
+/// A file of an account that cannot be read, or is not as written.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {reason}", path.display())]
+pub struct FiledError {
+    /// The file.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub reason: String,
 }

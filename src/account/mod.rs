@@ -14,6 +14,6 @@ mod rows;
 mod tests;
 
 pub use bridge::{Bridge, Line, LineKind};
-pub use error::AccountError;
+pub use error::{AccountError, FiledError};
 pub use life::{Levels, Life, Reading, Stage, live};
 pub use rows::{AccountRow, FILE, Filed, RUNTIME_FILE, RuntimeRow, signed_text};

@@ -1,6 +1,6 @@
 //! `account.csv` and `runtime.csv`: the bridge and the stages of a run's account.
 
-use super::{AccountError, Bridge, Life, Line, LineKind, Stage};
+use super::{FiledError, Bridge, Life, Line, LineKind, Stage};
 use crate::algorithm::Variant;
 use crate::device::Source;
 use crate::record::{self, CaseKey, replace};
@@ -144,8 +144,8 @@ impl Filed {
     /// Reads both files; none where the folder has no account.
     ///
     /// # Errors
-    /// [`AccountError::File`] for a file that cannot be read or is not as written.
-    pub fn read(folder: &Path) -> Result<Option<Self>, AccountError> {
+    /// [`FiledError`] for a file that cannot be read or is not as written.
+    pub fn read(folder: &Path) -> Result<Option<Self>, FiledError> {
         if !folder.join(FILE).exists() {
             return Ok(None);
         }
@@ -192,8 +192,8 @@ fn lines(rows: &[impl Serialize]) -> Vec<u8> {
     writer.into_inner().unwrap_or_default()
 }
 
-fn read<R: for<'de> Deserialize<'de>>(path: &Path) -> Result<Vec<R>, AccountError> {
-    let wrong = |error: csv::Error| AccountError::File { path: path.to_owned(), reason: error.to_string() };
+fn read<R: for<'de> Deserialize<'de>>(path: &Path) -> Result<Vec<R>, FiledError> {
+    let wrong = |error: csv::Error| FiledError { path: path.to_owned(), reason: error.to_string() };
     let mut reader = csv::Reader::from_path(path).map_err(wrong)?;
     reader.deserialize().collect::<Result<_, _>>().map_err(wrong)
 }

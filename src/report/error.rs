@@ -1,6 +1,6 @@
 //! Why there is no report.
 
-use crate::account::AccountError;
+use crate::account::FiledError;
 use crate::chart::ChartError;
 use crate::claims::ClaimError;
 use crate::record::RecordError;
@@ -18,7 +18,7 @@ pub enum ReportError {
     Claims(#[from] ClaimError),
     /// Its account cannot be read.
     #[error(transparent)]
-    Account(#[from] AccountError),
+    Account(#[from] FiledError),
     /// A chart cannot be drawn.
     #[error(transparent)]
     Chart(#[from] ChartError),
