@@ -13,7 +13,7 @@ pub(super) static EXPERIMENT: Experiment = Experiment {
     options: &[],
     columns: &[
         &[
-            Column { name: "round", meaning: "from 1: the same is done three times in one process" },
+            Column { name: "round", meaning: "from 1: the same is done six times in one process" },
             Column {
                 name: "moment",
                 meaning: "start, opened, buffers_held, buffers_dropped, plan_held, plan_dropped or device_dropped, in this order",
@@ -24,7 +24,7 @@ pub(super) static EXPERIMENT: Experiment = Experiment {
     parts: |_| vec![Part::Drop],
 };
 
-const ROUNDS: u64 = 3;
+const ROUNDS: u64 = 6;
 /// Buffers of a round, and the size of each.
 const BUFFERS: (usize, Bytes) = (8, Bytes(2 << 20));
 /// A column matrix of 6.9 MiB.
@@ -109,7 +109,8 @@ pub(super) fn conclude(rows: &[DropRow]) -> Conclusion {
         format!("{resident} resident, {allocated} allocated and {reserved} reserved")
     };
     let left = |round| told(growth(at(round, Moment::Start).resident_bytes, at(round, Moment::DeviceDropped).resident_bytes));
-    let again: Vec<String> = (2..=ROUNDS).map(left).collect();
+    let rounds = rows.iter().map(|row| row.round).max().unwrap_or(0);
+    let again: Vec<String> = (2..=rounds).map(left).collect();
     vec![
         format!(
             "Dropping the buffers gave back {}; dropping the plan {}.",
@@ -119,7 +120,7 @@ pub(super) fn conclude(rows: &[DropRow]) -> Conclusion {
         format!(
             "With the device dropped as well, the process held {} more than before it was opened; doing all of it again added {}.",
             left(1),
-            again.join(", then ")
+            if again.is_empty() { "-".to_owned() } else { again.join(", then ") }
         ),
     ]
     .into()
