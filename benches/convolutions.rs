@@ -153,9 +153,10 @@ fn bench_case(group: &mut BenchmarkGroup<DeviceTime>, executor: &mut DeviceExecu
 /// Begins the files of this run once there is something to write.
 fn begin(hello: &Hello, peaks: Option<&Peaks>) -> RunDirectory {
     let settings = record::Settings { time_budget_s: None, timeout_s: None, workspace_limit_bytes: None, caches: vec![Cache::Hot] };
-    let Hello { identity, limits, features, clock, notes } = hello.clone();
+    let Hello { identity, limits, features, clock, resident_source, notes } = hello.clone();
     let mut environment = Environment::gather(identity, limits, features, clock, SEED, settings);
     environment.notes.extend(notes);
+    environment.resident_source = resident_source;
     environment.peaks = peaks.cloned();
     environment.tuning_file = std::env::var_os("CONVLEDGER_TUNING").map(|path| path.to_string_lossy().into_owned());
     let date = environment.started.to_zoned_datetime(jiff::tz::TimeZone::UTC).date();

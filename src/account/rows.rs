@@ -1,6 +1,6 @@
 //! `account.csv` and `runtime.csv`: the bridge and the stages of a run's account.
 
-use super::{FiledError, Bridge, Life, Line, LineKind, Stage};
+use super::{Bridge, FiledError, Life, Line, LineKind, Stage};
 use crate::algorithm::Variant;
 use crate::device::Source;
 use crate::record::{self, CaseKey, replace};
