@@ -40,6 +40,10 @@ fn help_of_the_program() {
                   seen
       peak        Measure the device's own limits: multiply-adds, copies, workgroup memory, an empty
                   dispatch, the clock
+      account     Account for every byte of a case: from what formulas predict to what the system says
+                  the process holds
+      experiment  Ask what allocators and drivers do with memory: alignment, pool, shapes, drop,
+                  contexts, soak
       auto        Tell how good the automatic choice of an algorithm would have been in runs that
                   measured them all
       tune        Find the fastest tiles on a device and write them to a file for --tuning
