@@ -85,7 +85,7 @@ fn a_life_goes_through_every_stage_and_gives_its_buffers_back() {
     }
     let life = life(&|report| report);
     let stages: Vec<Stage> = life.readings.iter().map(|reading| reading.stage).collect();
-    assert!(stages.is_sorted() && stages.len() == 13, "{stages:?}");
+    assert!(stages.is_sorted() && stages.len() == 14, "{stages:?}");
     let allocated = |stage| life.at(stage).and_then(|reading| reading.allocator.as_ref()).map(AllocatorReport::allocated);
     // Metal tells nothing of its allocator.
     if let (Some(before), Some(with), Some(after)) = (allocated(Stage::Clock), allocated(Stage::Steady), allocated(Stage::BuffersDropped)) {

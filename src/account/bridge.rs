@@ -1,8 +1,8 @@
 //! From what the formulas predict to what the system says is held, line by line.
 //!
 //! What the plan asks for comes from closed forms and the allocator's report, never from the resident figures. The runtime's own part
-//! (context, pipelines, first dispatch) is what the resident figure grew by at the stages of a life in which no buffer of the case is
-//! created or written, less what the allocator says it took there. So the sum of the lines is a prediction of the resident figure in
+//! (context, pipelines, staging, first dispatch) is what the resident figure grew by at the stages of a life in which no buffer of the case is
+//! created or written for the first time, less what the allocator says it took there. So the sum of the lines is a prediction of the resident figure in
 //! steady state: what a wrong formula, a misreporting allocator or a leak changes shows in the last line.
 
 use super::{Life, Reading, Stage};
@@ -89,6 +89,9 @@ const CLOSED_SHARE: [f64; 2] = [0.01, 0.02];
 /// The same in bytes; either will do where the process is the device.
 const CLOSED_BYTES: i64 = 1 << 20;
 
+/// New blocks of less than this tell too little by what the process grew.
+const LEAST_BLOCK: i64 = 1 << 20;
+
 impl Bridge {
     /// The bridge of a life; none where its steady state was not read.
     pub fn of(life: &Life) -> Option<Self> {
@@ -97,11 +100,11 @@ impl Bridge {
         let mut bridge = Builder { lines: Vec::new(), sum: 0 };
         bridge.plan(life);
         let plan = bridge.sum;
-        let touched = life.source.counts_touched_pages();
+        let touched = !reserved_is_resident(life);
         if let Some(report) = &steady.allocator {
             let (allocated, own) = (signed(report.allocated()), signed(report.own()));
             bridge.held("harness: timestamps, readback", own - plan, "allocator report: this program's buffers, the case's excepted");
-            bridge.held("wgpu: staging and its own buffers", allocated - own, "allocator report: all other allocations");
+            bridge.held("wgpu: its own buffers", allocated - own, "allocator report: all other allocations");
             bridge.held("pool slack", signed(report.reserved()) - allocated, "allocator report: blocks less allocations");
             bridge.level("reserved");
             if touched {
@@ -117,7 +120,8 @@ impl Bridge {
             ("context: instance, adapter, device", None, Stage::Device),
             ("clock and the first dispatch of all", Some(Stage::Device), Stage::Clock),
             ("pipelines", Some(Stage::Clock), Stage::AllPipelines),
-            ("first dispatch of the case", Some(Stage::Filled), Stage::FirstDispatch),
+            ("staging: what uploads left behind", Some(Stage::Filled), Stage::Staged),
+            ("first dispatch of the case", Some(Stage::Staged), Stage::FirstDispatch),
         ] {
             let before = match from {
                 Some(stage) => life.at(stage),
@@ -181,6 +185,25 @@ impl Bridge {
             share < CLOSED_SHARE[1]
         }
     }
+}
+
+/// Whether the allocator's blocks are resident as soon as they are reserved: always on a GPU; where the process is the device, some drivers
+/// (SwiftShader) write a block when they make it, and others (Mesa's llvmpipe) leave it to the first touch. The life itself tells: by what it
+/// grew when the case's buffers were created, or, where these fitted the blocks there were, by what it did not grow when they were filled.
+fn reserved_is_resident(life: &Life) -> bool {
+    if !life.source.counts_touched_pages() {
+        return true;
+    }
+    let stage = |stage| {
+        let reading = life.at(stage)?;
+        let report = reading.allocator.as_ref()?;
+        Some((signed(reading.resident?), signed(report.allocated()), signed(report.reserved())))
+    };
+    let (Some(before), Some(created), Some(filled)) = (stage(Stage::AllPipelines), stage(Stage::Buffers), stage(Stage::Filled)) else {
+        return false;
+    };
+    let (allocated, reserved) = (created.1 - before.1, created.2 - before.2);
+    if reserved >= LEAST_BLOCK { 2 * (created.0 - before.0) > reserved } else { 2 * (filled.0 - created.0) < allocated }
 }
 
 /// Resident bytes without those of the allocator's blocks, as far as they count.

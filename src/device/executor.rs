@@ -147,6 +147,24 @@ impl<'g> Loaded<'g> {
         self.sets.iter().try_for_each(|set| self.write(&set[id.0], bytemuck::cast_slice(values)))
     }
 
+    /// Has the device write zeros to every buffer but the uniforms, from end to end and with no staging.
+    ///
+    /// # Errors
+    /// [`DeviceError`] from the device.
+    pub fn clear(&self) -> Result<(), DeviceError> {
+        self.prepared.set(false);
+        self.gpu.guarded("clearing the buffers", || {
+            let mut encoder = self.gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+            for set in &self.sets {
+                for (allocation, _) in set.iter().zip(&self.plan.buffers).filter(|(_, buffer)| buffer.role != Role::Uniform) {
+                    encoder.clear_buffer(&allocation.buffer, 0, None);
+                }
+            }
+            self.gpu.queue.submit([encoder.finish()]);
+        })?;
+        self.gpu.wait("clearing the buffers")
+    }
+
     /// Fills outputs and workspaces with NaN, so that an element nobody wrote, or read before it was written, shows.
     ///
     /// # Errors

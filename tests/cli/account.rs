@@ -40,7 +40,7 @@ fn the_bridge_of_a_large_layer_closes() {
     assert_eq!(held, line("explained"));
     assert_eq!(line("resident") - line("explained"), line("unexplained"));
     assert!(bridge.unexplained_share().abs() < 0.01 || bridge.unexplained().abs() < 1 << 20, "{:#?}", bridge.lines);
-    assert_eq!(filed.runtime.len(), 13);
+    assert_eq!(filed.runtime.len(), 14);
     assert_eq!(filed.runtime.last().expect("stages").stage, Stage::Dropped);
 }
 
