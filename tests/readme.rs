@@ -1,9 +1,11 @@
 //! The README says what the program says.
 
+use convledger::account::Filed;
 use convledger::algorithm::ALGORITHMS;
 use convledger::experiment::EXPERIMENTS;
 use convledger::record::Status;
 use convledger::suite::Suite;
+use convledger::units::Grouped;
 
 fn readme() -> String {
     std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).expect("README.md")
@@ -84,4 +86,22 @@ fn it_names_every_experiment() {
     for experiment in EXPERIMENTS {
         assert!(readme().contains(&format!("`{}`", experiment.name)), "README.md does not name `{}`", experiment.name);
     }
+}
+
+/// The worked example of the documentation is the account that is kept, which closes.
+#[test]
+fn the_documented_account_is_the_kept_one() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(root.join("docs/memory.md")).expect("docs/memory.md");
+    let path = text.split("../").find_map(|rest| Some(rest.split_once("/account.csv)")?.0)).expect("a link to the account");
+    let filed = Filed::read(&root.join(path)).expect("as this version writes it").expect("there");
+    for line in filed.bridge().lines {
+        let documented = text.lines().any(|row| row.contains(&line.name) && row.contains(&line.amount()) && row.ends_with(&line.how));
+        assert!(documented, "{} {} {}", line.name, line.amount(), line.how);
+    }
+    for row in &filed.runtime {
+        let resident = Grouped(row.resident_bytes.expect("told")).to_string();
+        assert!(text.lines().any(|line| line.starts_with(&format!(" {}", row.stage)) && line.contains(&resident)), "{} {resident}", row.stage);
+    }
+    assert!(text.contains(&filed.verdict()) && filed.verdict().starts_with("closed"), "{}", filed.verdict());
 }
