@@ -2,7 +2,7 @@
 
 use super::AccountError;
 use crate::algorithm::find;
-use crate::device::{Adapter, AllocatorReport, Clock, DeviceError, Gpu, Instance, Loaded, Meter, Source, Watch};
+use crate::device::{Adapter, AllocatorReport, Clock, DeviceError, Gpu, Instance, Loaded, Meter, Source, Watch, trim_heap};
 use crate::ledger::{self, Ledger};
 use crate::plan::Role;
 use crate::record::CaseKey;
@@ -205,6 +205,7 @@ struct Diary<'a> {
 
 impl Diary<'_> {
     fn note(&mut self, stage: Stage, gpu: Option<&Gpu>) {
+        trim_heap();
         let host = self.host.read();
         let resident = match &self.meter {
             Some(meter) => meter.read(),

@@ -36,6 +36,18 @@ pub struct AccountRow {
     pub how: String,
 }
 
+impl AccountRow {
+    fn case(&self) -> [&str; 4] {
+        [&self.conv, &self.dtype, &self.algorithm, &self.variant]
+    }
+}
+
+impl RuntimeRow {
+    fn case(&self) -> [&str; 4] {
+        [&self.conv, &self.dtype, &self.algorithm, &self.variant]
+    }
+}
+
 /// A row of `runtime.csv`: what is held at a stage. Empty where nobody tells.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RuntimeRow {
@@ -123,7 +135,8 @@ impl Filed {
             if closed { "closed" } else { "not closed" },
             signed_text(bridge.resident()),
             signed_text(bridge.unexplained()),
-            100.0 * bridge.unexplained_share()
+            // Without the sign of a zero.
+            100.0 * bridge.unexplained_share() + 0.0
         )
     }
 
@@ -137,8 +150,9 @@ impl Filed {
     /// # Errors
     /// [`record::RecordError`] where the system refuses.
     pub fn write(&self, folder: &Path) -> Result<(), record::RecordError> {
-        replace(&folder.join(FILE), &self.account_csv())?;
-        replace(&folder.join(RUNTIME_FILE), &lines(&self.runtime))
+        // A folder with the first file has an account: it comes last.
+        replace(&folder.join(RUNTIME_FILE), &lines(&self.runtime))?;
+        replace(&folder.join(FILE), &self.account_csv())
     }
 
     /// Reads both files; none where the folder has no account.
@@ -149,7 +163,63 @@ impl Filed {
         if !folder.join(FILE).exists() {
             return Ok(None);
         }
-        Ok(Some(Self { account: read(&folder.join(FILE))?, runtime: read(&folder.join(RUNTIME_FILE))? }))
+        let (account, runtime) = (folder.join(FILE), folder.join(RUNTIME_FILE));
+        let filed = Self { account: read(&account)?, runtime: read(&runtime)? };
+        let wrong = |path: &Path| {
+            let path = path.to_owned();
+            move |reason: String| FiledError { path, reason }
+        };
+        filed.check_account().map_err(wrong(&account))?;
+        filed.check_runtime().map_err(wrong(&runtime))?;
+        Ok(Some(filed))
+    }
+
+    /// The lines are numbered, of one case, and add up.
+    fn check_account(&self) -> Result<(), String> {
+        let (mut sum, mut resident, mut unexplained) = (0_i64, None, None);
+        for (place, row) in (0_u64..).zip(&self.account) {
+            if row.line != place {
+                return Err(format!("line {} where line {place} is due", row.line));
+            }
+            if row.case() != self.account[0].case() {
+                return Err(format!("line {place} is of another case"));
+            }
+            let known = match row.kind {
+                LineKind::Held => {
+                    sum = sum.checked_add(row.bytes).ok_or_else(|| format!("line {place}: the sum does not fit 64 bits"))?;
+                    continue;
+                }
+                LineKind::Level => Some(sum),
+                LineKind::Resident => {
+                    resident = Some(row.bytes);
+                    continue;
+                }
+                LineKind::Unexplained => {
+                    unexplained = resident.and_then(|resident: i64| resident.checked_sub(sum));
+                    unexplained
+                }
+                LineKind::Peak => continue,
+            };
+            if known != Some(row.bytes) {
+                return Err(format!("line {place}, {}: {} B is not the sum of the lines before", row.name, row.bytes));
+            }
+        }
+        if unexplained.is_none() { Err("no bridge from predicted to resident and unexplained".into()) } else { Ok(()) }
+    }
+
+    /// The stages are those of one life, in order, of the account's case.
+    fn check_runtime(&self) -> Result<(), String> {
+        let Some(first) = self.runtime.first() else { return Err("no stage".into()) };
+        let case = self.account.first().map(AccountRow::case);
+        for rows in self.runtime.windows(2) {
+            if rows[0].stage >= rows[1].stage {
+                return Err(format!("stage {} after {}", rows[1].stage, rows[0].stage));
+            }
+        }
+        match self.runtime.iter().find(|row| Some(row.case()) != case || row.source != first.source) {
+            Some(row) => Err(format!("stage {} is of another case or source", row.stage)),
+            None => Ok(()),
+        }
     }
 }
 

@@ -175,6 +175,26 @@ fn files_hold_what_was_accounted() {
     assert_eq!(read.bridge(), bridge);
     assert_eq!(read.case(), "im2col:batch of n1c4h8w8_k4r3s3_p1");
     assert_eq!(read.verdict(), "closed: of 765 B resident, 0 B (0.00 %) are explained by no line");
+    let account = String::from_utf8(filed.account_csv()).expect("UTF-8");
+    let runtime = std::fs::read_to_string(folder.path().join(super::RUNTIME_FILE)).expect("written");
+    let without =
+        |text: &str, what: &str| text.lines().filter(|line| !line.contains(what)).map(|line| line.to_owned() + "\n").collect::<String>();
+    for (file, wrong, why) in [
+        (super::FILE, String::new(), "no bridge"),
+        (super::FILE, without(&account, ",unexplained,"), "line 22 where line 21 is due"),
+        (super::FILE, without(&account, ",computation,"), "line 3 where line 2 is due"),
+        (super::FILE, account.clone() + account.lines().nth(1).expect("a row") + "\n", "line 0 where line"),
+        (super::FILE, account.replacen("computation,300", "computation,-300", 1), "line 3, predicted: 600 B is not the sum"),
+        (super::FILE, account.replacen("n1c4h8w8", "n9c4h8w8", 1), "line 1 is of another case"),
+        (super::RUNTIME_FILE, String::new(), "no stage"),
+        (super::RUNTIME_FILE, runtime.clone() + runtime.lines().nth(1).expect("a row") + "\n", "stage process after steady"),
+        (super::RUNTIME_FILE, runtime.replace("n1c4h8w8", "n9c4h8w8"), "stage process is of another case"),
+    ] {
+        filed.write(folder.path()).expect("written");
+        std::fs::write(folder.path().join(file), wrong).expect("written");
+        let error = Filed::read(folder.path()).expect_err(why).to_string();
+        assert!(error.contains(file) && error.contains(why), "{error}");
+    }
     for (wrong, why) in [("conv,stage\nx,nowhere\n", "unknown variant `nowhere`"), ("conv,dtype\nx,f32\n", "missing field")] {
         std::fs::write(folder.path().join(super::RUNTIME_FILE), wrong).expect("written");
         let error = Filed::read(folder.path()).expect_err("not as written").to_string();

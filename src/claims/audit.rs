@@ -4,7 +4,7 @@ use super::claimed::{Judgement, is_of_bytes, judge};
 use super::expression::{Answer, Evaluator, Fault};
 use super::file::{Claim, Figure, Ours};
 use super::measured::{Book, Measurements, Needs, Want};
-use super::{ClaimError, Row, Source, Verdict};
+use super::{ClaimError, Contexts, Row, Source, Verdict};
 use crate::plan::DeviceClass;
 use crate::record::Measurement;
 use crate::suite::{Layer, Suite};
@@ -36,13 +36,24 @@ pub fn select(claims: Vec<Claim>, patterns: &[String]) -> Result<Vec<Claim>, Cla
     Ok(claims.into_iter().zip(kept).filter(|(_, kept)| *kept).map(|(claim, _)| claim).collect())
 }
 
-/// A row for each figure of each claim, in order; measured ones from the rows of a run and the class of its device, where there are some.
+/// What measured figures are taken from.
+#[derive(Debug, Clone, Copy)]
+pub struct Evidence<'a> {
+    /// Rows of a run.
+    pub rows: &'a [Measurement],
+    /// The class of its device.
+    pub class: DeviceClass,
+    /// What was measured of several models at once.
+    pub contexts: &'a Contexts,
+}
+
+/// A row for each figure of each claim, in order; measured ones from the evidence, where there is some.
 /// Times of a software driver decide nothing.
 ///
 /// # Errors
 /// [`ClaimError::Content`] names the place of an expression that goes wrong with what was measured.
-pub fn audit(claims: &[Claim], measurements: Option<(&[Measurement], DeviceClass)>) -> Result<Vec<Row>, ClaimError> {
-    let book = measurements.map(|(rows, class)| Evaluator::new(&(Arc::new(Book::new(rows, class)) as Arc<dyn Measurements>)));
+pub fn audit(claims: &[Claim], evidence: Option<Evidence<'_>>) -> Result<Vec<Row>, ClaimError> {
+    let book = evidence.map(|evidence| Evaluator::new(&(Arc::new(Book::new(&evidence)) as Arc<dyn Measurements>)));
     let mut rows = Vec::new();
     for claim in claims {
         let first = rows.len();

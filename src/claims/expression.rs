@@ -52,6 +52,10 @@ pub const FUNCTIONS: &[(&str, &str)] = &[
     ("maximum(values)", "the same"),
     ("measured_time(case, conv)", "median nanoseconds in the run; a case without variant is the fastest of its variants"),
     ("measured_workspace(case, conv)", "bytes that the run's device handed out as workspace"),
+    (
+        "measured_contexts(arrangement, column)",
+        "a column of contexts.csv in the run's folder, over the processes of one, two_plans, two_devices or two_processes (`experiment contexts`)",
+    ),
     ("measured_workspaces(conv)", "the same of every case of the run, by name"),
     ("measured_activations(case, conv)", "the same as input and output"),
     ("measured_parameters(case, conv)", "the same as weights"),

@@ -1,8 +1,9 @@
 //! The functions of expressions that ask a run, and what they ask: of a run's rows ([`Book`]), or of nothing, to learn what a run must
 //! measure ([`Needs`]).
 
+use super::audit::Evidence;
 use super::closed::conv;
-use super::network;
+use super::{Contexts, network};
 use crate::algorithm::{Variant, find};
 use crate::conv::Conv;
 use crate::plan::DeviceClass;
@@ -54,6 +55,9 @@ pub(super) trait Measurements: Send + Sync {
     /// Every case of `conv`.
     fn all(&self, conv: &Conv) -> Result<Vec<Known>, Stop>;
 
+    /// A column of an arrangement of `experiment contexts`, summed over its processes.
+    fn contexts(&self, arrangement: &str, column: &str) -> Result<f64, Stop>;
+
     /// Refuses where times, and which case is the fastest, say nothing of what claims are about.
     fn times_count(&self) -> Result<(), Stop> {
         Ok(())
@@ -81,6 +85,10 @@ pub(super) fn add(environment: &mut Environment<'static>, measurements: &Arc<dyn
     let asked = Arc::clone(measurements);
     environment.add_function("measured_workspaces", move |key: &str| -> Result<BTreeMap<String, f64>, Error> {
         Ok(asked.all(&conv(key)?)?.into_iter().map(|known| (known.name, known.workspace)).collect())
+    });
+    let asked = Arc::clone(measurements);
+    environment.add_function("measured_contexts", move |arrangement: &str, column: &str| -> Result<f64, Error> {
+        Ok(asked.contexts(arrangement, column)?)
     });
     let asked = Arc::clone(measurements);
     environment.add_function("fastest", move |key: &str, options: Kwargs| -> Result<String, Error> {
@@ -121,12 +129,13 @@ pub(super) struct Book {
     cases: HashMap<Conv, Vec<Known>>,
     /// What became of those that are not.
     failures: HashMap<Conv, Vec<(String, String)>>,
+    contexts: Contexts,
 }
 
 impl Book {
-    /// The book of a run's rows on a device of a class.
-    pub(super) fn new(rows: &[Measurement], class: DeviceClass) -> Self {
-        let mut book = Self { class, cases: HashMap::new(), failures: HashMap::new() };
+    /// The book of a run and what was measured beside it.
+    pub(super) fn new(&Evidence { rows, class, contexts }: &Evidence<'_>) -> Self {
+        let mut book = Self { class, cases: HashMap::new(), failures: HashMap::new(), contexts: contexts.clone() };
         for row in rows.iter().filter(|row| row.case.cache == Cache::Hot) {
             let name = row.case.variant.qualify(&row.case.algorithm);
             if let Some(known) = known(row, &name) {
@@ -171,6 +180,13 @@ impl Measurements for Book {
                 Some((_, why)) => format!("{what}: {why}"),
                 None => format!("the run has no such case: {what}"),
             })
+        })
+    }
+
+    fn contexts(&self, arrangement: &str, column: &str) -> Result<f64, Stop> {
+        self.contexts.get(arrangement, column).ok_or_else(|| {
+            let what = format!("{} of {}", crate::suite::printable(column), crate::suite::printable(arrangement));
+            Stop::NotMeasured(format!("the run's folder has no contexts.csv with {what}: convledger experiment contexts --out FOLDER"))
         })
     }
 
@@ -221,6 +237,11 @@ impl Needs {
 }
 
 impl Measurements for Needs {
+    fn contexts(&self, _: &str, _: &str) -> Result<f64, Stop> {
+        // An experiment, not a case of a run. Right for every arrangement.
+        Ok(1.0)
+    }
+
     fn fastest(&self, conv: &Conv, case: Option<&str>, _: Option<f64>) -> Result<Known, Stop> {
         Ok(self.take(conv, case))
     }

@@ -20,6 +20,7 @@
 mod audit;
 mod claimed;
 mod closed;
+mod contexts;
 mod error;
 mod expression;
 mod file;
@@ -29,9 +30,10 @@ mod row;
 #[cfg(test)]
 mod tests;
 
-pub use audit::{audit, needed, overall, select};
+pub use audit::{Evidence, audit, needed, overall, select};
 pub use claimed::{Claimed, Judgement, is_of_bytes, judge};
 pub use closed::exponent;
+pub use contexts::Contexts;
 pub use error::ClaimError;
 pub use expression::FUNCTIONS;
 pub use file::{Claim, Figure, Ours, builtin, parse, read_file};

@@ -7,9 +7,16 @@ use crate::plan::DeviceClass;
 use crate::record::{Cache, CaseKey, Measurement, Status};
 use crate::runner::Prediction;
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 fn audited(rows: Option<&[Measurement]>) -> Vec<Row> {
-    audit(&builtin().expect("they are read"), rows.map(|rows| (rows, DeviceClass::Discrete))).expect("they are audited")
+    audit(&builtin().expect("they are read"), rows.map(|rows| evidence(rows, DeviceClass::Discrete))).expect("they are audited")
+}
+
+/// Rows of a run with nothing beside them.
+fn evidence(rows: &[Measurement], class: DeviceClass) -> Evidence<'_> {
+    static NONE: LazyLock<Contexts> = LazyLock::new(Contexts::default);
+    Evidence { rows, class, contexts: &NONE }
 }
 
 fn verdict_of(rows: &[Row], id: &str) -> Verdict {
@@ -101,7 +108,7 @@ fn measured_figures_come_from_the_rows_of_a_run() {
     assert_eq!(figure("A29", 2).verdict, Verdict::Holds, "{:?}", figure("A29", 2));
     assert_eq!((figure("A30", 0).verdict, figure("A30", 0).source), (Verdict::Holds, Source::Measured));
     // Times of a CPU decide nothing about GPUs; bytes do.
-    let software = super::audit(&builtin().expect("read"), Some((&rows, DeviceClass::Software))).expect("audited");
+    let software = super::audit(&builtin().expect("read"), Some(evidence(&rows, DeviceClass::Software))).expect("audited");
     let of = |at: usize| software.iter().filter(|row| row.id == "A29").nth(at).expect("A29");
     assert_eq!((of(0).verdict, of(1).verdict, of(2).verdict), (Verdict::Fails, Verdict::NotTestableHere, Verdict::NotTestableHere));
     assert_eq!(of(2).reason, "the run is of a software driver, whose times are those of a CPU");
@@ -111,7 +118,7 @@ fn measured_figures_come_from_the_rows_of_a_run() {
     assert_eq!(figure("A28", 1).reason, "no algorithm fft_tiled here");
     let conv: Conv = "n32c64h56w56_k128r3s3_p1".parse().expect("a key");
     let skipped = Measurement { status: Status::Skipped, reason: "time is up".into(), ..measured(conv, "implicit_gemm", 1.0, 0) };
-    let told = super::audit(&builtin().expect("read"), Some((&[skipped], DeviceClass::Discrete))).expect("audited");
+    let told = super::audit(&builtin().expect("read"), Some(evidence(&[skipped], DeviceClass::Discrete))).expect("audited");
     let row = told.iter().find(|row| row.id == "A28").expect("A28");
     assert_eq!(row.reason, "implicit_gemm of n32c64h56w56_k128r3s3_p1: time is up");
 }
@@ -190,6 +197,35 @@ fn an_expression_that_a_run_breaks_is_told_with_its_place() {
         "[[claim]]\nid = 'X'\nstatement = 's'\nfigure = [{ claimed = '1', ours = \"1 / measured_workspace('direct', 'n1c1w9_k1s3')\" }]";
     let claims = parse(text, "f").expect("nothing wrong with 1");
     let rows = [measured("n1c1w9_k1s3".parse().expect("a key"), "direct", 1.0, 0)];
-    let error = audit(&claims, Some((&rows, DeviceClass::Other))).expect_err("a division by 0").to_string();
+    let error = audit(&claims, Some(evidence(&rows, DeviceClass::Other))).expect_err("a division by 0").to_string();
     assert!(error.starts_with("f:4:35: unable to calculate 1 / 0"), "{error}");
+}
+
+#[test]
+fn several_models_at_once_are_told_by_the_experiment_in_the_runs_folder() {
+    let claims = super::select(builtin().expect("read"), &["A31".into()]).expect("there");
+    let folder = tempfile::tempdir().expect("a folder");
+    let none = Contexts::read(folder.path()).expect("none is no fault");
+    let told = |contexts: &Contexts| audit(&claims, Some(Evidence { rows: &[], class: DeviceClass::Software, contexts })).expect("audited");
+    let row = &told(&none)[0];
+    assert_eq!((row.verdict, row.source), (Verdict::NotMeasured, Source::Measured));
+    assert!(row.reason.contains("convledger experiment contexts --out FOLDER"), "{}", row.reason);
+
+    let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/results/2026-11-30-llvmpipe-llvm-15-0-6-256-bits-memory/contexts.csv");
+    let text = std::fs::read_to_string(kept).expect("kept");
+    let path = folder.path().join("contexts.csv");
+    std::fs::write(&path, &text).expect("written");
+    let row = &told(&Contexts::read(folder.path()).expect("as written"))[0];
+    assert_eq!((row.verdict, row.ours), (Verdict::Off, Some(2.0)), "twice is not more than twice");
+    // Another allocator, whose second model takes more.
+    std::fs::write(&path, text.replacen("two_processes,2,1,1,7225344", "two_processes,2,1,1,17225344", 1)).expect("written");
+    assert_eq!(told(&Contexts::read(folder.path()).expect("as written"))[0].verdict, Verdict::Holds);
+    for (wrong, why) in [
+        (text.replacen("7225344", "much", 1), "line 2: column workspace_bytes: \"much\" is not a number"),
+        ("a,b\n".into(), "line 1: its columns"),
+    ] {
+        std::fs::write(&path, wrong).expect("written");
+        let error = Contexts::read(folder.path()).expect_err("not as written").to_string();
+        assert!(error.contains(why), "{error}");
+    }
 }

@@ -98,6 +98,9 @@ impl Args {
             Some(text) => text.parse().with_context(|| format!("--algorithm '{}'", self.algorithm))?,
             None => plain_variant(algorithm, &conv, &Limits::UNLIMITED),
         };
+        if conv.output_elements() == 0 {
+            bail!("{conv}: the output is empty: nothing runs, and nothing is held");
+        }
         // What no device could do is told before one is opened.
         algorithm.plan(&conv, &variant, &Limits::UNLIMITED).with_context(|| format!("{} of {conv}", self.algorithm))?;
         let layer = conv.to_string();

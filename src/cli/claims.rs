@@ -3,7 +3,7 @@
 use super::measuring::Measuring;
 use super::table::{lines, table};
 use super::{Outcome, note, print};
-use crate::claims::{self, Claim, FUNCTIONS, Row, Verdict};
+use crate::claims::{self, Claim, Contexts, Evidence, FUNCTIONS, Row, Verdict};
 use crate::plan::DeviceClass;
 use crate::record::Measurement;
 use anyhow::Context;
@@ -116,7 +116,9 @@ fn rows(args: &Args, all: &[Claim]) -> anyhow::Result<(Vec<Row>, Outcome)> {
     } else {
         None
     };
-    let rows = claims::audit(all, measurements.as_ref().map(|(rows, class)| (&rows[..], *class)))?;
+    let contexts = args.run.as_deref().or(folder.as_deref()).map_or_else(|| Ok(Contexts::default()), Contexts::read)?;
+    let evidence = measurements.as_ref().map(|(rows, class)| Evidence { rows, class: *class, contexts: &contexts });
+    let rows = claims::audit(all, evidence)?;
     if let Some(folder) = folder {
         let path = write(&folder, &rows)?;
         note(format!("claims   {}", path.display()));

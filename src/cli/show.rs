@@ -6,7 +6,7 @@ mod whole;
 
 use super::summary::{counts, layers_table};
 use super::table::{clean, lines, lines_within};
-use super::{Outcome, account, print};
+use super::{Outcome, account, note, print};
 use crate::account::Filed;
 use crate::analysis::{LayerRows, by_layer};
 use crate::record::{Cache, CaseKey, Run};
@@ -84,20 +84,23 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     if !args.layer.is_empty() {
         keep(&mut run, &args.layer).with_context(|| args.run.display().to_string())?;
     }
+    let account = match Filed::read(&args.run) {
+        Ok(None) if args.section.contains(&Section::Account) => {
+            note("no account in this folder: `run` makes one at its end, unless --no-account");
+            None
+        }
+        Err(error) if !args.section.contains(&Section::Account) => {
+            note(format!("no account: {error}"));
+            None
+        }
+        read => read?,
+    };
     let layers = by_layer(&run.measurements);
     let many_suites = layers.iter().any(|layer| layer.suite() != layers[0].suite());
     let screen = screen().map(|columns| columns.max(LEAST));
     let width = screen.unwrap_or(WIDTH).min(MOST);
-    let shown = Shown {
-        run: &run,
-        account: Filed::read(&args.run)?,
-        layers,
-        many_suites,
-        chosen: !args.layer.is_empty(),
-        asked: !args.section.is_empty(),
-        width,
-        screen,
-    };
+    let shown =
+        Shown { run: &run, account, layers, many_suites, chosen: !args.layer.is_empty(), asked: !args.section.is_empty(), width, screen };
     let sections =
         <Section as clap::ValueEnum>::value_variants().iter().filter(|section| args.section.is_empty() || args.section.contains(section));
     let texts: Vec<String> = sections.map(|section| shown.section(*section)).filter(|text| !text.is_empty()).collect();

@@ -33,7 +33,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     if args.once {
-        serve_once(std::io::stdin().lock(), std::io::stdout(), |order| args.follow(order))?;
+        serve_once(|order| args.follow(order))?;
         return Ok(Outcome::Good);
     }
     let gpu = args.tuning.choose(args.device.as_deref()).and_then(|adapter| Ok(Gpu::open(adapter)?));

@@ -18,5 +18,5 @@ pub use executor::Loaded;
 pub use gpu::{Gpu, Spent};
 pub use identity::{Clock, ClockFacts, Identity};
 pub use memory::{Account, AllocatorReport};
-pub use resident::{Meter, Source, Watch};
+pub use resident::{Meter, Source, Watch, trim_heap};
 pub use trusted::Checks;

@@ -1,6 +1,5 @@
 //! Why there is no report.
 
-use crate::account::FiledError;
 use crate::chart::ChartError;
 use crate::claims::ClaimError;
 use crate::record::RecordError;
@@ -16,9 +15,6 @@ pub enum ReportError {
     /// Its `claims.csv` cannot be read.
     #[error(transparent)]
     Claims(#[from] ClaimError),
-    /// Its account cannot be read.
-    #[error(transparent)]
-    Account(#[from] FiledError),
     /// A chart cannot be drawn.
     #[error(transparent)]
     Chart(#[from] ChartError),

@@ -73,12 +73,16 @@ impl Source {
     /// Reads a run's folder; `steps.csv`, `samples.csv`, `claims.csv` and `account.csv` may be missing.
     ///
     /// # Errors
-    /// [`ReportError`] as [`Run::read`], and for a `claims.csv` or an account that is not what this version writes.
+    /// [`ReportError`] as [`Run::read`], and for a `claims.csv` that is not what this version writes. An account that is not becomes a remark of the run.
     pub fn read(directory: &Path) -> Result<Self, ReportError> {
-        let run = Run::read(directory)?;
+        let mut run = Run::read(directory)?;
         let path = directory.join(claims::FILE);
         let claims = if path.is_file() { claims::read(&path)? } else { Vec::new() };
-        let account = Filed::read(directory)?;
+        // The rows of the run are whole without it.
+        let account = Filed::read(directory).unwrap_or_else(|error| {
+            run.remarks.push(format!("no account: {error}"));
+            None
+        });
         Ok(Self { run, claims, account })
     }
 }

@@ -4,7 +4,7 @@ use super::prepared::Prepared;
 use super::{Execute, Execution, Hello, Phase, Prediction, Task, Work, predict};
 use crate::algorithm;
 use crate::conv::Conv;
-use crate::device::{Clock, DeviceError, Gpu, Loaded, Meter, Source, Watch};
+use crate::device::{Clock, DeviceError, Gpu, Loaded, Meter, Source, Watch, trim_heap};
 use crate::ledger::Ledger;
 use crate::peak::{self, PeakError, Peaks};
 use crate::plan::{DeviceClass, Plan, Unsupported};
@@ -105,6 +105,8 @@ impl DeviceExecutor {
         self.verification += start.elapsed();
 
         phase(Phase::Compiling);
+        // What the cases before have freed is not this one's.
+        trim_heap();
         let before = Held::now(&self.gpu, &self.meter);
         let loaded = Loaded::new(&self.gpu, plan, usize::try_from(sets).unwrap_or(1))?;
         book(&loaded, rows);

@@ -90,6 +90,8 @@ pub enum Phase {
     Measuring,
     /// Measuring the device's own limits; no case's phase.
     Limits,
+    /// Measuring what a process holds; the phase of one that takes a single order.
+    Memory,
 }
 
 impl fmt::Display for Phase {
@@ -100,6 +102,7 @@ impl fmt::Display for Phase {
             Self::Verifying => "verifying",
             Self::Measuring => "measuring",
             Self::Limits => "measuring the device's limits",
+            Self::Memory => "measuring what it holds",
         })
     }
 }

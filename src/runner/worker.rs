@@ -80,30 +80,38 @@ pub fn serve(execute: &mut dyn Execute, input: impl BufRead, output: impl Write)
 /// # Errors
 /// As [`serve`].
 pub fn serve_stdio(execute: &mut dyn Execute) -> Result<(), RunnerError> {
+    serve_lines(execute, stdin_lines().iter(), io::stdout())
+}
+
+/// Follows the one order of a process that opens its own device, and replies; the first line of the standard input is the order. When the
+/// parent goes away the process ends soon after, as with [`serve_stdio`].
+///
+/// # Errors
+/// [`RunnerError::Pipe`] when either end is gone, [`RunnerError::Task`] for a line that is not an order.
+pub fn serve_once(follow: impl FnOnce(Order) -> Reply) -> Result<(), RunnerError> {
+    let lines = stdin_lines();
+    let Ok(line) = lines.recv() else { return Ok(()) };
+    let order = serde_json::from_str(&line?).map_err(|source| RunnerError::Task { line: 1, source })?;
+    let mut output = io::stdout();
+    Reply::Phase(Phase::Memory).write(&mut output)?;
+    let reply = catch_unwind(AssertUnwindSafe(|| follow(order)));
+    let reply = reply.unwrap_or_else(|panic| Reply::Panicked(message(panic.as_ref()).to_owned()));
+    Ok(reply.write(&mut output)?)
+}
+
+/// The lines of the standard input, read by a thread that ends this process some time after the last.
+fn stdin_lines() -> mpsc::Receiver<io::Result<String>> {
     let (sender, lines) = mpsc::channel();
     thread::spawn(move || {
         for line in io::stdin().lines() {
-            if sender.send(line).is_err() {
-                return;
-            }
+            // Where nobody listens any more, the end is still to be waited for.
+            let _ = sender.send(line);
         }
         drop(sender);
         thread::sleep(ORPHAN_GRACE);
         std::process::exit(1);
     });
-    serve_lines(execute, lines.iter(), io::stdout())
-}
-
-/// Follows the one order of a process that opens its own device, and replies. The first line of `input` is the order.
-///
-/// # Errors
-/// [`RunnerError::Pipe`] when either end is gone, [`RunnerError::Task`] for a line that is not an order.
-pub fn serve_once(input: impl BufRead, mut output: impl Write, follow: impl FnOnce(Order) -> Reply) -> Result<(), RunnerError> {
-    let Some(line) = input.lines().next() else { return Ok(()) };
-    let order = serde_json::from_str(&line?).map_err(|source| RunnerError::Task { line: 1, source })?;
-    let reply = catch_unwind(AssertUnwindSafe(|| follow(order)));
-    let reply = reply.unwrap_or_else(|panic| Reply::Panicked(message(panic.as_ref()).to_owned()));
-    Ok(reply.write(&mut output)?)
+    lines
 }
 
 /// Tells the parent why there is no device to serve with.

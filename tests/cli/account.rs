@@ -75,6 +75,53 @@ fn a_run_that_is_asked_not_to_does_not() {
     let ended = Ended::good(run_in(folder.path(), &[CONV, "--algorithm", "direct", "--time-budget", "0s", "--no-account"]));
     assert!(!ended.stdout.contains("Memory of"), "{}", ended.stdout);
     assert!(!folder.path().join("account.csv").exists());
+    let show = || {
+        let mut show = convledger(&["show", "--section", "account"]);
+        show.arg(folder.path());
+        show
+    };
+    let ended = Ended::good(show());
+    assert_eq!((ended.stdout.as_str(), ended.stderr.lines().count()), ("", 1), "{}", ended.stderr);
+    assert!(ended.stderr.contains("no account in this folder"), "{}", ended.stderr);
+    // One that is damaged is told, and costs no other section and no report.
+    fs::write(folder.path().join("account.csv"), "").expect("written");
+    fs::write(folder.path().join("runtime.csv"), "").expect("written");
+    assert!(Ended::error(show()).contains("account.csv: no bridge from predicted to resident"));
+    for command in ["show", "report"] {
+        let mut command = convledger(&[command]);
+        command.arg(folder.path());
+        let ended = Ended::good(command);
+        assert!(ended.stderr.contains("no account: "), "{}", ended.stderr);
+    }
+}
+
+/// Whoever ends the program does not leave a process behind that holds a device.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_process_that_lost_its_parent_ends() {
+    use std::process::Stdio;
+    use std::time::{Duration, Instant};
+    let program = env!("CARGO_BIN_EXE_convledger");
+    let mut parent = std::process::Command::new(program);
+    parent.args(["experiment", "soak", "--executions", "100000000", "--timeout", "1h"]).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut parent = parent.spawn().expect("it starts");
+    let children = || {
+        let list = fs::read_to_string(format!("/proc/{0}/task/{0}/children", parent.id())).unwrap_or_default();
+        list.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let patience = Instant::now();
+    while children().is_empty() && patience.elapsed() < Duration::from_secs(20) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let worker = children().pop().expect("a worker");
+    parent.kill().expect("it runs");
+    parent.wait().expect("it ends");
+    let there = || Path::new(&format!("/proc/{worker}")).exists();
+    let patience = Instant::now();
+    while there() && patience.elapsed() < Duration::from_secs(20) {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert!(!there(), "worker {worker} lives on");
 }
 
 #[test]
@@ -84,6 +131,7 @@ fn what_cannot_be_accounted_for_is_told() {
         assert!(error.contains(part), "{error}");
     };
     told(&["n1c4h8"], "n1c4h8");
+    told(&["n0c4h8w8_k4r3s3_p1"], "n0c4h8w8_k4r3s3_p1: the output is empty");
     told(&[CONV, "--algorithm", "nonsense"], "--algorithm 'nonsense' is no algorithm");
     told(&[CONV, "--algorithm", "im2col:strips=0"], "strips=0");
     told(&[CONV, "--algorithm", "depthwise"], "depthwise");

@@ -8,6 +8,7 @@
 mod dxgi;
 #[cfg(target_os = "linux")]
 mod fdinfo;
+mod heap;
 mod host;
 #[cfg(target_os = "linux")]
 mod kernel;
@@ -19,6 +20,7 @@ mod nvml;
 mod vulkan;
 mod watch;
 
+pub use heap::trim_heap;
 pub use watch::Watch;
 
 use super::Identity;

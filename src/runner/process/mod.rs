@@ -33,11 +33,17 @@ pub(super) fn once<T>(
     let program = command.get_program().to_string_lossy().into_owned();
     command.envs(GIVE_BACK);
     let mut link = Link::open(command).map_err(|source| RunnerError::Spawn { program, source })?;
-    let reply = link.send(order).and_then(|()| match link.receive(timeout, Instant::now())? {
-        Reply::Panicked(message) => Err(Cause::Panicked(message)),
-        reply => take(reply),
+    let (started, mut phase) = (Instant::now(), None);
+    let reply = link.send(order).and_then(|()| {
+        loop {
+            match link.receive(timeout, started)? {
+                Reply::Phase(next) => phase = Some(next),
+                Reply::Panicked(message) => break Err(Cause::Panicked(message)),
+                reply => break take(reply),
+            }
+        }
     });
-    reply.map_err(|cause| RunnerError::StartUp(link.death(cause, None)))
+    reply.map_err(|cause| RunnerError::StartUp(link.death(cause, phase)))
 }
 
 /// Has a process of its own live through a case.
