@@ -1,6 +1,6 @@
 //! `drop`: what comes back when buffers, a plan and the device itself are dropped, and whether doing it all again takes more.
 
-use super::held::{HELD, buffer, growth, plan, run as load, told};
+use super::held::{HELD, buffer, growth, plan, run as load, settle, told};
 use super::{Column, Conclusion, Experiment, ExperimentError, Held, Part, Site};
 use crate::conv::Conv;
 use crate::device::{Gpu, Instance, Meter, Source};
@@ -16,7 +16,8 @@ pub(super) static EXPERIMENT: Experiment = Experiment {
             Column { name: "round", meaning: "from 1: the same is done six times in one process" },
             Column {
                 name: "moment",
-                meaning: "start, opened, buffers_held, buffers_dropped, plan_held, plan_dropped or device_dropped, in this order",
+                meaning: "start, opened (after a submission of nothing), buffers_held, buffers_dropped, plan_held, plan_dropped or device_dropped, \
+                    in this order",
             },
         ],
         &HELD,
@@ -36,7 +37,7 @@ const CASE: (&str, &str) = ("im2col", "n1c64h56w56_k64r3s3_p1");
 pub enum Moment {
     /// Before the device is opened.
     Start,
-    /// The device is open.
+    /// The device is open and has settled.
     Opened,
     /// Buffers are created and written.
     BuffersHeld,
@@ -74,6 +75,7 @@ pub(super) fn run(site: &Site<'_>) -> Result<Vec<DropRow>, ExperimentError> {
         let instance = Instance::default();
         let gpu = Gpu::open_without_clock((site.choose)(&instance)?)?;
         let own = meter.get_or_insert_with(|| gpu.meter());
+        settle(&gpu)?;
         note(Moment::Opened, own, &[&gpu]);
         let buffers = (0..BUFFERS.0).map(|_| buffer(&gpu, BUFFERS.1)).collect::<Result<Vec<_>, _>>()?;
         buffers.iter().try_for_each(crate::device::Loaded::poison)?;

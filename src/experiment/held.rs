@@ -49,12 +49,22 @@ impl Held {
     }
 }
 
-/// A bare buffer with nothing in it: a plan of one buffer and no steps.
+/// Has a device that was just opened finish what opening it began: wgpu holds an allocation until its first submission is done, and
+/// what is read before that is not what stays.
+pub(super) fn settle(gpu: &Gpu) -> Result<(), DeviceError> {
+    bare(gpu, Vec::new())?.clear()
+}
+
+/// A bare buffer with nothing in it.
 pub(super) fn buffer(gpu: &Gpu, size: Bytes) -> Result<Loaded<'_>, DeviceError> {
     let element = ElementType::U32;
     let elements = size.0.div_ceil(element.bytes());
-    let buffer = Buffer { name: "experiment".into(), role: Role::Workspace, element, elements, lifetime: Lifetime::Call };
-    Loaded::new(gpu, Plan { buffers: vec![buffer], steps: Vec::new(), tuning: String::new() }, 1)
+    bare(gpu, vec![Buffer { name: "experiment".into(), role: Role::Workspace, element, elements, lifetime: Lifetime::Call }])
+}
+
+/// A plan of buffers and no steps.
+fn bare(gpu: &Gpu, buffers: Vec<Buffer>) -> Result<Loaded<'_>, DeviceError> {
+    Loaded::new(gpu, Plan { buffers, steps: Vec::new(), tuning: String::new() }, 1)
 }
 
 /// The plan of an algorithm in its plain form.

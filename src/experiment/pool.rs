@@ -1,6 +1,6 @@
 //! `pool`: where the allocator's blocks grow as buffers are created, and whether they go as the buffers do.
 
-use super::held::{HELD, buffer, growth, size, told};
+use super::held::{HELD, buffer, growth, settle, size, told};
 use super::settings::wrong;
 use super::{Column, Conclusion, Experiment, ExperimentError, Held, Part, Site};
 use crate::device::{Gpu, Instance};
@@ -13,7 +13,7 @@ pub(super) static EXPERIMENT: Experiment = Experiment {
     options: &["size", "count"],
     columns: &[
         &[
-            Column { name: "event", meaning: "opened, created or dropped" },
+            Column { name: "event", meaning: "opened (after a submission of nothing), created or dropped" },
             Column { name: "buffers", meaning: "buffers that are held after it; they are dropped in the order they were created" },
             Column { name: "size_bytes", meaning: "size of each; every one is written from end to end" },
         ],
@@ -26,7 +26,7 @@ pub(super) static EXPERIMENT: Experiment = Experiment {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PoolEvent {
-    /// None yet: the device is open.
+    /// None yet: the device is open and has settled.
     Opened,
     /// One more was created and written.
     Created,
@@ -54,6 +54,7 @@ pub(super) fn run(site: &Site<'_>, each: Bytes, count: u64) -> Result<Vec<PoolRo
     if each.0.next_multiple_of(4) > most {
         return Err(wrong("size", each.to_string(), format!("the device's buffers have at most {}", Bytes(most))));
     }
+    settle(&gpu)?;
     let meter = gpu.meter();
     let row = |event, buffers| PoolRow { event, buffers, size_bytes: each.0, held: Held::now(&meter, &[&gpu]) };
     let mut rows = vec![row(PoolEvent::Opened, 0)];

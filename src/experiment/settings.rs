@@ -3,15 +3,7 @@
 use super::{EXPERIMENTS, Experiment, ExperimentError};
 use crate::units::Bytes;
 use serde_json::{Map, Value};
-
-/// The most bytes that the buffers of `pool` may have together.
-const MOST_BYTES: u64 = 4 << 30;
-/// The most buffers, and iterations.
-const MOST_STEPS: u64 = 10_000;
-/// The most executions.
-const MOST_EXECUTIONS: u64 = 100_000_000;
-/// Fewer executions than this say nothing of a trend.
-const LEAST_EXECUTIONS: u64 = 20;
+use std::ops::RangeInclusive;
 
 /// What a user chose; none is the default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -77,6 +69,15 @@ impl Choice {
 }
 
 impl Settings {
+    /// The most bytes that the buffers of `pool` may have together.
+    pub const MOST_BYTES: Bytes = Bytes(4 << 30);
+    /// How many buffers there may be.
+    pub const COUNT: RangeInclusive<u64> = 1..=10_000;
+    /// How many iterations.
+    pub const ITERATIONS: RangeInclusive<u64> = 2..=10_000;
+    /// How many executions; fewer say nothing of a trend.
+    pub const EXECUTIONS: RangeInclusive<u64> = 20..=100_000_000;
+
     /// What counts for an experiment, by the names of its options.
     pub fn of(&self, experiment: &Experiment) -> Map<String, Value> {
         let all = [("size", self.size.0), ("count", self.count), ("iterations", self.iterations), ("executions", self.executions)];
@@ -85,18 +86,18 @@ impl Settings {
     }
 
     fn check(&self) -> Result<(), ExperimentError> {
-        let within = |option, value: u64, least: u64, most: u64| {
-            let reason = format!("must be from {least} to {most}");
-            if (least..=most).contains(&value) { Ok(()) } else { Err(wrong(option, value.to_string(), reason)) }
+        let within = |option, value: u64, range: RangeInclusive<u64>| {
+            let reason = format!("must be from {} to {}", range.start(), range.end());
+            if range.contains(&value) { Ok(()) } else { Err(wrong(option, value.to_string(), reason)) }
         };
         if self.size.0 == 0 {
             return Err(wrong("size", self.size.to_string(), "a buffer has at least a byte".into()));
         }
-        within("count", self.count, 1, MOST_STEPS)?;
-        within("iterations", self.iterations, 2, MOST_STEPS)?;
-        within("executions", self.executions, LEAST_EXECUTIONS, MOST_EXECUTIONS)?;
-        if self.size.0.checked_mul(self.count).is_none_or(|bytes| bytes > MOST_BYTES) {
-            return Err(wrong("size", self.size.to_string(), format!("{} such buffers are more than {}", self.count, Bytes(MOST_BYTES))));
+        within("count", self.count, Self::COUNT)?;
+        within("iterations", self.iterations, Self::ITERATIONS)?;
+        within("executions", self.executions, Self::EXECUTIONS)?;
+        if self.size.0.checked_mul(self.count).is_none_or(|bytes| bytes > Self::MOST_BYTES.0) {
+            return Err(wrong("size", self.size.to_string(), format!("{} such buffers are more than {}", self.count, Self::MOST_BYTES)));
         }
         Ok(())
     }

@@ -16,16 +16,18 @@ fn held(resident: u64, allocated: u64, blocks: u64) -> Held {
     }
 }
 
-fn taxed(size_bytes: u64, allocated: Option<u64>, blocks: u64) -> AlignmentRow {
+/// The `buffer`th of a size, with the bytes of a block that was added for it, if any was.
+fn taxed(size_bytes: u64, buffer: u64, allocated: Option<u64>, block: Option<u64>) -> AlignmentRow {
     let tax_bytes = allocated.map(|allocated| allocated - size_bytes);
     AlignmentRow {
         size_bytes,
+        buffer,
         requested_bytes: size_bytes.next_multiple_of(4),
         allocated_bytes: allocated,
         tax_bytes,
         tax_share: tax_bytes.zip(allocated).map(|(tax, allocated)| tax as f64 / allocated as f64),
-        blocks: allocated.map(|_| blocks),
-        reserved_bytes: allocated.map(|_| blocks * 4 * MIB),
+        new_blocks: allocated.map(|_| u64::from(block.is_some())),
+        new_reserved_bytes: allocated.map(|_| block.unwrap_or(0)),
     }
 }
 
@@ -56,7 +58,7 @@ fn context(arrangement: Arrangement, process: u64, workspace_bytes: u64, context
 fn some_of_each() -> [Rows; 6] {
     let held = held(9 * MIB, MIB, 1);
     [
-        Rows::Alignment(vec![taxed(3, Some(64), 1)]),
+        Rows::Alignment(vec![taxed(3, 1, Some(64), None)]),
         Rows::Pool(vec![pooled(PoolEvent::Opened, 0, held), pooled(PoolEvent::Created, 1, Held::default())]),
         Rows::Shapes(vec![shaped(Sequence::VaryingDropFirst, 0, held)]),
         Rows::Drop(vec![DropRow { round: 1, moment: Moment::BuffersHeld, held }]),
@@ -157,18 +159,51 @@ fn widths_vary_about_the_width_that_is_kept() {
     assert_eq!((widths.iter().min(), widths.iter().max()), (Some(&28), Some(&84)));
 }
 
+/// Rows of an allocator that aligns to 64 B, behind something that ends 16 B past a multiple.
+fn aligned() -> Vec<AlignmentRow> {
+    vec![
+        taxed(3, 1, Some(52), None),
+        taxed(3, 2, Some(64), None),
+        taxed(129, 1, Some(180), None),
+        taxed(129, 2, Some(192), None),
+        taxed(8192, 1, Some(8240), None),
+        taxed(8192, 2, Some(8192), None),
+        // At the beginning of a block there is no gap.
+        taxed(2 * MIB + 4, 1, Some(2 * MIB + 52), None),
+        taxed(2 * MIB + 4, 2, Some(2 * MIB + 4), Some(4 * MIB)),
+        taxed(5 * MIB, 1, Some(5 * MIB), Some(5 * MIB)),
+        taxed(5 * MIB, 2, Some(5 * MIB), Some(5 * MIB)),
+    ]
+}
+
 #[test]
-fn the_tax_is_told_with_its_size() {
-    let rows = vec![taxed(3, Some(64), 1), taxed(1000, Some(1024), 1), taxed(4 * MIB, Some(4 * MIB), 2)];
+fn the_tax_is_told_of_the_first_of_a_size_and_of_those_behind_it() {
     assert_eq!(
-        sentences(&Rows::Alignment(rows)),
-        "The tax is at most 61 B (for 3 B), over sizes up to 4.00 MiB; the largest size that is taxed by 1 % or more is 1,000 B.\n\
-         The least the allocator reserves for a buffer is 4.00 MiB; the first that took more is one of 4,194,304 B, with 8.00 MiB."
+        sentences(&Rows::Alignment(aligned())),
+        "Behind another of its size in a block, each buffer takes a multiple of 64 B, so that the tax is at most 63 B (for 129 B); the \
+         largest size that is taxed by 1 % or more is 129 B.\n\
+         The first of a size pays for the gap behind what was there before it: at most 51 B (for 129 B), over sizes up to 5.00 MiB.\n\
+         The smallest block that was added is 4.00 MiB; from 5,242,880 B on each buffer has a block of its own, of its size."
     );
-    let free = vec![taxed(4, Some(4), 1), taxed(64, Some(64), 1)];
+}
+
+#[test]
+fn an_alignment_is_of_the_rows_and_of_nothing_else() {
+    // What the first of a size takes, or one that begins a block, says nothing of the alignment; one more row behind another does.
+    let mut rows = aligned();
+    for row in rows.iter_mut().filter(|row| !row.is_behind()) {
+        row.allocated_bytes = row.allocated_bytes.map(|bytes| bytes + 1);
+    }
+    assert!(sentences(&Rows::Alignment(rows.clone())).contains("a multiple of 64 B"));
+    rows.push(taxed(300, 3, Some(304), None));
+    assert!(sentences(&Rows::Alignment(rows)).contains("a multiple of 16 B"));
+    let free = vec![taxed(4, 1, Some(4), None), taxed(4, 2, Some(4), None), taxed(64, 2, Some(64), None)];
     let told = sentences(&Rows::Alignment(free));
-    assert!(told.contains("no size is taxed by 1 % or more") && told.ends_with("no buffer took more."), "{told}");
-    let untold = sentences(&Rows::Alignment(vec![taxed(4, None, 1)]));
+    assert!(told.contains("a multiple of 4 B, so that the tax is at most 0 B (for 4 B); no size is taxed by 1 % or more."), "{told}");
+    assert!(told.ends_with("The smallest block that was added is -; the largest buffers share blocks."), "{told}");
+    let alone = sentences(&Rows::Alignment(vec![taxed(5, 1, Some(256), Some(256)), taxed(5, 2, Some(256), Some(256))]));
+    assert!(alone.starts_with("No buffer lies behind another of its size, so nothing can be said of an alignment.\n"), "{alone}");
+    let untold = sentences(&Rows::Alignment(vec![taxed(4, 1, None, None)]));
     assert_eq!(untold, "The allocator does not tell what it handed out, so nothing can be said of a tax.");
 }
 

@@ -1,7 +1,7 @@
 //! An experiment's chart. `contexts`, whose rows are no series, has none.
 
 use crate::chart::{Axis, Chart, Kind, Mark, Scale, Series, Style, Unit};
-use crate::experiment::{Held, Moment, Rows, Sequence};
+use crate::experiment::{AlignmentRow, Held, Moment, Rows, Sequence};
 
 /// What is drawn over x: the name of a line, and its values.
 type Line = (String, Vec<(f64, Option<u64>)>);
@@ -10,9 +10,13 @@ type Line = (String, Vec<(f64, Option<u64>)>);
 pub(super) fn chart(rows: &Rows) -> Option<Chart> {
     let (title, x, lines) = match rows {
         Rows::Alignment(rows) => {
-            let tax = rows.iter().map(|row| (row.size_bytes as f64, row.tax_bytes)).collect();
+            let tax = |of: fn(&AlignmentRow) -> bool| {
+                rows.iter().filter(|row| of(row)).map(|row| (row.size_bytes as f64, row.tax_bytes)).collect()
+            };
+            let first = ("the first of a size".to_owned(), tax(|row| row.buffer == 1));
+            let second = ("the second, behind it in its block".to_owned(), tax(|row| row.buffer == 2 && row.is_behind()));
             let x = Axis { label: "what is to be stored".into(), unit: Unit::Bytes, scale: Scale::Log };
-            ("allocated beyond that", x, vec![("tax".to_owned(), tax)])
+            ("allocated beyond that", x, vec![first, second])
         }
         Rows::Pool(rows) => ("held", counted("buffers created, then dropped"), levels(rows.iter().map(|row| row.held).enumerate())),
         Rows::Soak(rows) => {
