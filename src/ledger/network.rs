@@ -6,13 +6,16 @@
 //! and gradients of 2 bytes, and keeps an f32 master copy of the weights and the optimizer's state in f32.
 //!
 //! **Activation.** What the forward pass leaves for the backward pass: every tensor that something reads, at once. That is what the
-//! literature calls activation memory. It bounds what frameworks keep from above, as some operators need not keep their input and some
-//! work in place. With checkpoints ([`super::checkpointed`]) it is what is kept throughout and the largest segment.
+//! literature calls activation memory. Of a model's graph it bounds the feature maps that frameworks keep from above, as some operators
+//! need not keep their input and some work in place. Of a list of convolutions it bounds nothing: what stands between them is not in it.
+//! With checkpoints ([`super::checkpointed`]) it is what is kept throughout and the largest segment.
 //!
 //! **Gradients of activations** are held as well, for as long as the backward pass needs them, and are a line of their own: the
-//! most that are alive at once. As that need not be the moment at which the activations are most, the sum bounds a step's peak from above.
+//! most that are alive at once. As that need not be the moment at which the activations are most, a graph's sum bounds a step's peak
+//! from above.
 //!
-//! Workspace is not in it: it belongs to the algorithm that each layer is computed with.
+//! Workspace is not in it: it belongs to the algorithm that each layer is computed with. Nor is what an operator saves beside its
+//! outputs, such as where a pool found its maxima.
 
 use super::liveness::{kept, peak, peak_of_gradients};
 use super::{Checkpointed, Ledger, LedgerError, operations};

@@ -19,7 +19,7 @@ fn builtin(name: &str) -> Network {
 
 fn chain(sizes: &[u64]) -> Network {
     let features = sizes.iter().enumerate().map(|(made, &elements)| Feature { elements, made, last: made + 1 }).collect();
-    let topology = Topology::Chain { joints: 0 };
+    let topology = Topology::Chain { joints: 0, doubt: None };
     let steps = vec![None; sizes.len() - 1];
     Network { name: "chain".into(), topology, parameters: 0, buffers: 0, steps, features, unknown: 0 }
 }
@@ -169,7 +169,7 @@ fn a_chain_joins_what_fits() {
     let conv = |key: &str| key.parse::<Conv>().expect(key);
     // 4 -> 8 channels twice: the second reads 4 again, so something stands between. 8 -> 4 follows without a joint.
     let network = suite([(conv("n1c4h8w8_k8r3s3_p1"), 2), (conv("n1c8h8w8_k4r3s3_p1"), 1)]).network().expect("short");
-    assert_eq!(network.topology, Topology::Chain { joints: 1 });
+    assert_eq!(network.topology, Topology::Chain { joints: 1, doubt: None });
     let elements: Vec<u64> = network.features.iter().map(|feature| feature.elements / 64).collect();
     assert_eq!(elements, [4, 8, 4, 8, 4]);
     assert_eq!(network.steps.iter().map(Option::is_some).collect::<Vec<_>>(), [true, false, true, true]);
@@ -179,6 +179,30 @@ fn a_chain_joins_what_fits() {
     assert_eq!((two.kept, two.segment), (12 * 64, 8 * 64));
     let layer = operations(&conv("n1c4h8w8_k8r3s3_p1"));
     assert_eq!(two.recomputed, Ops(2 * layer.0));
+}
+
+#[test]
+fn a_batch_of_nothing_fits_no_better() {
+    let of = |batch| Suite::builtin("resnet50").and_then(|suite| suite.with_batch(batch)).and_then(|suite| suite.network()).expect("short");
+    let (none, one) = (of(0), of(1));
+    assert_eq!((none.topology, none.steps.len()), (Topology::Chain { joints: 28, doubt: None }, 81));
+    assert_eq!((one.topology, one.steps.len()), (none.topology, 81));
+    assert_eq!((peak(&none), kept(&none), none.parameters), (0, 0, one.parameters));
+}
+
+#[test]
+fn lists_that_are_no_network_are_doubted() {
+    let doubt = |keys: &[&str]| {
+        let network = suite(keys.iter().map(|key| (key.parse().expect(key), 1))).network().expect("short");
+        let Topology::Chain { doubt, .. } = network.topology else { panic!("{:?}", network.topology) };
+        doubt
+    };
+    assert_eq!(doubt(&["n1c4h8w8_k8r1s1"]), None);
+    assert_eq!(doubt(&["n1c4h8w8_k8r1s1", "n1c8h8w8_k4r1s1", "n1c8h8w8_k4r1s1"]), None);
+    assert_eq!(doubt(&["n1c4h8w8_k8r1s1", "n1c4h8w8_k8r1s1"]), Some("no layer's output fits the next one's input"));
+    assert_eq!(doubt(&["n1c4h8w8_k8r1s1", "n1c8w64_k8s1"]), Some("layers differ in their number of spatial axes"));
+    // The elements are the same, the images are not.
+    assert_eq!(doubt(&["n4c4h8w8_k8r1s1", "n2c16h8w8_k8r1s1"]), Some("layers differ in their batch"));
 }
 
 #[test]

@@ -10,10 +10,13 @@ pub const MAX_STEPS: usize = 1 << 15;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Topology {
     /// The layers of a suite one after the other, which is all that a list tells: repeats follow each other, and where one layer's output
-    /// has not the elements of the next one's input, something unknown stands between (pooling, a branch). That is a step of its own.
+    /// has not the images of the next one's input, or not their elements, something unknown stands between (pooling, a branch). That is a
+    /// step of its own. Norms, activations, sums and skips are not in it.
     Chain {
         /// Steps of the unknown kind.
         joints: u64,
+        /// What speaks against the layers being those of one network, in words.
+        doubt: Option<&'static str>,
     },
     /// The nodes of a model that compute on what the model is given, each with outputs of its own: nothing is taken to work in place.
     Graph {
@@ -73,6 +76,7 @@ impl Suite {
         }
         let mut parameters = 0_u64;
         let mut joints = 0;
+        let mut before: Option<&Conv> = None;
         let mut steps: Vec<Option<Conv>> = Vec::new();
         // Elements of the chain's tensors: the input, then each step's output.
         let mut sizes: Vec<u64> = self.layers.first().map(|layer| layer.conv.input_elements()).into_iter().collect();
@@ -81,13 +85,14 @@ impl Suite {
             let weights = layer.conv.weight_elements().checked_mul(layer.count).and_then(|weights| parameters.checked_add(weights));
             parameters = weights.ok_or_else(|| SuiteError::TooManyWeights { suite: self.name.clone(), layer: layer.name.clone() })?;
             for _ in 0..layer.count {
-                if sizes.last() != Some(&input) {
+                if before.is_some_and(|before| !fits(before, &layer.conv)) {
                     steps.push(None);
                     sizes.push(input);
                     joints += 1;
                 }
                 steps.push(Some(layer.conv));
                 sizes.push(output);
+                before = Some(&layer.conv);
             }
         }
         if steps.len() > MAX_STEPS {
@@ -95,6 +100,26 @@ impl Suite {
         }
         let features = sizes.into_iter().enumerate().map(|(made, elements)| Feature { elements, made, last: made + 1 }).collect();
         let name = self.name.clone();
-        Ok(Network { name, topology: Topology::Chain { joints }, parameters, buffers: 0, steps, features, unknown: 0 })
+        let nothing_fits = joints > 0 && joints + 1 == layers;
+        let doubt = self.difference().or(nothing_fits.then_some("no layer's output fits the next one's input"));
+        let topology = Topology::Chain { joints, doubt };
+        Ok(Network { name, topology, parameters, buffers: 0, steps, features, unknown: 0 })
     }
+    /// What the layers differ in that those of a network mostly have in common.
+    fn difference(&self) -> Option<&'static str> {
+        let differ = |of: fn(&Conv) -> u64| self.layers.windows(2).any(|pair| of(&pair[0].conv) != of(&pair[1].conv));
+        if differ(|conv| conv.rank() as u64) {
+            Some("layers differ in their number of spatial axes")
+        } else if differ(Conv::batch) {
+            Some("layers differ in their batch")
+        } else {
+            None
+        }
+    }
+}
+
+/// Whether the output of one convolution can be the input of the next. Batch and image are compared each for itself: of no images, all
+/// tensors have the same elements, none.
+fn fits(one: &Conv, next: &Conv) -> bool {
+    one.batch() == next.batch() && one.channels_out() * one.output_points() == next.channels_in() * next.input_points()
 }

@@ -31,9 +31,9 @@ fn a_suite_in_training() {
      resnet50  training  mixed                  total                             396,051,456        16.89
 
     resnet50: a chain of 81 layers, of which 28 unknown ones stand where an output does not fit the next input
+    resnet50: convolutions only: norms, activations, sums and skips are not in a list of layers, so no total bounds a network's peak
     resnet50: checkpoints every 2 layers: 3.32 GFLOP of convolutions run again, 13.5 % of forward and backward (3 times forward)
     resnet50: fewest bytes with checkpoints every 7 layers: 10,838,016 B of feature maps (equal layers: every √n = 9.0)
-    A training total bounds a step's peak from above: all feature maps kept, and the most of their gradients alive at once; no workspace.
     ");
 }
 
@@ -54,12 +54,55 @@ fn a_model_in_inference_and_training() {
      light_resnet50  training   f32                    total                             665,517,120        26.04
 
     light_resnet50: a graph of 176 nodes that make 177 tensors, each in memory of its own
+    light_resnet50: less than a byte is stored for each parameter: nodes of the graph make weights when the model is loaded
     light_resnet50: 79,770 B in its files, 10,380 B in stored tensors, 102,440,608 B of parameters in inference
     light_resnet50: 79,770 B in its files, 10,380 B in stored tensors, 204,668,736 B of parameters in training
     light_resnet50: checkpoints every 10 layers: 59.8 GFLOP of convolutions run again, 30.5 % of forward and backward (3 times forward)
     light_resnet50: fewest bytes with checkpoints every 10 layers: 383,778,048 B of feature maps (equal layers: every √n = 13.3)
-    A training total bounds a step's peak from above: all feature maps kept, and the most of their gradients alive at once; no workspace.
+    light_resnet50: the training total bounds a step's peak from above: checkpoints, the largest segment, and the most gradients of feature maps alive at once; without workspace and what operators save beside their outputs
     ");
+}
+
+#[test]
+fn rows_tell_how_much_of_a_chain_is_a_guess() {
+    for batch in ["0", "1", "8"] {
+        let rows = rows(&["--suite", "resnet50", "--batch", batch, "--training", "momentum"]);
+        assert!(rows.iter().all(|row| (row["layers"].as_str(), row["unknown_layers"].as_str()) == ("81", "28")), "{rows:?}");
+    }
+    // In a graph every layer is a node.
+    assert!(rows(&["--model", RESNET, "--network"]).iter().all(|row| row["unknown_layers"].is_empty()));
+}
+
+#[test]
+fn only_a_model_s_total_is_called_a_bound() {
+    let bound = "bounds a step's peak from above: all feature maps kept,";
+    let only = "resnet50: convolutions only: ";
+    for (args, bounds, convolutions) in [
+        (&["--suite", "resnet50", "--network"][..], false, true),
+        (&["--suite", "resnet50", "--training", "sgd"], false, true),
+        (&["--model", RESNET, "--network"], false, false),
+        (&["--model", RESNET, "--training", "sgd"], true, false),
+    ] {
+        let text = told(args);
+        assert_eq!((text.contains(bound), text.contains(only)), (bounds, convolutions), "{text}");
+    }
+    // The documents say by how much a list falls short of the graph.
+    for (args, elements) in [(["--suite", "resnet50"], "17988096"), (["--model", RESNET], "37713360")] {
+        let rows = rows(&[&args[..], &["--training", "sgd"]].concat());
+        assert!(rows.iter().any(|row| row["role"] == "activations" && row["elements"] == elements), "{rows:?}");
+    }
+}
+
+#[test]
+fn a_list_of_unrelated_layers_is_doubted() {
+    for (args, doubt) in [
+        (&["--suite", "deepbench"][..], "deepbench: hardly one network: layers differ in their batch\n"),
+        (&["--suite", "smoke"], "smoke: hardly one network: layers differ in their number of spatial axes\n"),
+        (&[CONV, "n1c8h8w8_k8r3s3_p1"], "command_line: hardly one network: no layer's output fits the next one's input\n"),
+    ] {
+        assert!(told(&[args, &["--network"]].concat()).contains(doubt), "{args:?}");
+    }
+    assert!(!told(&["--suite", "resnet50", "--network"]).contains("hardly"));
 }
 
 /// Known by hand: 4 bytes a parameter for weights, gradients and each of two moments.
@@ -143,6 +186,8 @@ fn totals_that_cannot_be_had() {
         &["ledger", "--suite", &path("long.toml"), "--network"],
         &["ledger", "--suite", &path("large.toml"), "--training", "sgd"],
         &["ledger", "--layers", &path("mixed.csv"), "--network"],
+        &["ledger", "--suite", "resnet50", "--training", "sgd", "--checkpoint", "18446744073709551615"],
+        &["ledger", "--suite", "resnet50", "--training", "sgd", "--checkpoint", "82"],
     ]);
     insta::assert_snapshot!(told.replace(&path(""), "FOLDER/"), @r"
     $ ledger --training adam
@@ -157,6 +202,10 @@ fn totals_that_cannot_be_had() {
     convledger: 'large' as a network: bytes overflow 64 bits
     $ ledger --layers FOLDER/mixed.csv --network
     convledger: 'mixed' has layers in f32 and in f16: --dtype says in which type they are one network
+    $ ledger --suite resnet50 --training sgd --checkpoint 18446744073709551615
+    convledger: --checkpoint 18446744073709551615 is more than the 81 layers of 'resnet50'
+    $ ledger --suite resnet50 --training sgd --checkpoint 82
+    convledger: --checkpoint 82 is more than the 81 layers of 'resnet50'
     ");
     for (args, problem) in [
         (&["--training", "adam", "--checkpoint", "0"][..], "'0' is neither a whole number from 1 nor auto"),

@@ -19,7 +19,7 @@ use std::str::FromStr;
 #[command(next_help_heading = "Networks")]
 pub(super) struct Totals {
     /// Totals of each suite or model as a network in inference, in place of the cases of its layers
-    #[arg(long)]
+    #[arg(long, long_help = NETWORK)]
     network: bool,
 
     /// The same of a training step with this optimizer
@@ -30,22 +30,30 @@ pub(super) struct Totals {
     #[arg(long, value_name = "PRECISION", requires = "training")]
     precision: Option<Types>,
 
-    /// Keep feature maps only after every K layers, and make the others again; auto takes the K with the fewest bytes
+    /// Keep feature maps only after every K layers, and make the others again; auto takes the K with the fewest bytes. K is at most
+    /// the number of layers
     #[arg(long, value_name = "K|auto", requires = "training")]
     checkpoint: Option<Every>,
 }
 
+const NETWORK: &str = "\
+Totals of each suite or model as a network in inference, in place of the cases of its layers: weights, and the most feature maps alive at \
+once.
+
+A suite is a list of convolutions, so it is taken as a chain: repeats follow each other, and where an output does not fit the next input, \
+something unknown stands between and counts as a layer without operations (unknown_layers). Norms, activations, sums and skips are not in \
+a list. A model is its graph: a layer is a node that depends on the input, every output is a tensor of its own, and parameters are the \
+stored floating-point tensors, or what nodes make of them when the model is loaded.
+
+In CSV and JSON, forward_flops and recomputed_flops are those of the convolutions only.";
+
 const TRAINING: &str = "\
 The same of a training step with this optimizer: weights, gradients, the optimizer's state; the feature maps kept for the backward pass, \
-and the most of their gradients alive at once. The sum bounds a step's peak from above, without workspace.
+and the most of their gradients alive at once. The total of a model bounds a step's peak from above, without workspace and what operators \
+save beside their outputs; that of a suite has the tensors of its convolutions only and bounds nothing.";
 
-A suite is a list, so it is taken as a chain: repeats follow each other, and where an output does not fit the next input, something unknown \
-stands between and counts as a layer without operations. A model is its graph: a layer is a node that depends on the input, every output \
-is a tensor of its own, and parameters are the stored floating-point tensors.";
-
-const BOUND: &str = "\
-A training total bounds a step's peak from above: all feature maps kept, and the most of their gradients alive at once; no workspace.
-";
+const CONVOLUTIONS_ONLY: &str =
+    "convolutions only: norms, activations, sums and skips are not in a list of layers, so no total bounds a network's peak";
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum Rule {
@@ -88,12 +96,16 @@ struct Row {
     suite: String,
     phase: &'static str,
     topology: &'static str,
+    /// Steps, unknown ones included.
     layers: u64,
+    /// Those of a chain that stand where an output does not fit the next input; none in a graph, which tells its nodes.
+    unknown_layers: Option<u64>,
     unknown_tensors: u64,
     optimizer: Option<Optimizer>,
     precision: String,
     checkpoint: Option<u64>,
     checkpoint_best: Option<u64>,
+    /// Of the convolutions only, as are those recomputed.
     forward_flops: u64,
     recomputed_flops: Option<u64>,
     file_bytes: Option<u64>,
@@ -154,8 +166,13 @@ impl Totals {
             None | Some(Types::F32) => Precision::F32,
             Some(Types::Mixed) => Precision::Mixed,
         };
+        // More layers in a segment than there are say nothing that their number does not.
+        let (steps, every) = (whole.network.steps.len(), self.checkpoint.and_then(|every| every.0));
+        if let Some(every) = every.filter(|every| every.get() > steps.max(1)) {
+            bail!("--checkpoint {every} is more than the {steps} layers of '{}'", whole.network.name);
+        }
         let best = self.checkpoint.map(|_| best(&whole.network)).transpose()?;
-        let given = self.checkpoint.and_then(|every| every.0).map(|every| checkpointed(&whole.network, every)).transpose()?;
+        let given = every.map(|every| checkpointed(&whole.network, every)).transpose()?;
         let how = Training { optimizer, precision, checkpoints: given.or(best) };
         let lines = training(&whole.network, &how)?;
         Ok(Report { whole, training: Some((how, best)), lines, forward: forward(&whole.network)? })
@@ -189,11 +206,15 @@ impl Report<'_> {
         let network @ Network { name, .. } = &self.whole.network;
         let layers = Grouped(network.steps.len() as u64);
         match network.topology {
-            Topology::Chain { joints } => {
+            Topology::Chain { joints, doubt } => {
                 writeln!(
                     text,
                     "{name}: a chain of {layers} layers, of which {joints} unknown ones stand where an output does not fit the next input"
                 )?;
+                if let Some(doubt) = doubt {
+                    writeln!(text, "{name}: hardly one network: {doubt}")?;
+                }
+                writeln!(text, "{name}: {CONVOLUTIONS_ONLY}")?;
             }
             Topology::Graph { bodies } => {
                 let tensors = network.tensors();
@@ -205,6 +226,14 @@ impl Report<'_> {
                     writeln!(text, "{name}: tensors in the bodies of {bodies} nodes are not counted")?;
                 }
             }
+        }
+        // No type of weights that are stored as such is that narrow.
+        let numbers = network.parameters.saturating_add(network.buffers);
+        if self.whole.files.as_ref().is_some_and(|files| files.tensors.0 < numbers) {
+            writeln!(
+                text,
+                "{name}: less than a byte is stored for each parameter: nodes of the graph make weights when the model is loaded"
+            )?;
         }
         Ok(())
     }
@@ -218,7 +247,33 @@ impl Report<'_> {
             let phase = self.phase();
             writeln!(text, "{name}: {} in its files, {tensors} in stored tensors, {parameters} of parameters in {phase}", stored.files)?;
         }
-        let Some((Training { precision, checkpoints: Some(checkpoints), .. }, Some(best))) = &self.training else { return Ok(()) };
+        let Some((training, best)) = &self.training else { return Ok(()) };
+        if let (Some(checkpoints), Some(best)) = (&training.checkpoints, best) {
+            self.remarks_on_checkpoints(text, training.precision, checkpoints, best)?;
+        }
+        let kept = if training.checkpoints.is_some() { "checkpoints, the largest segment" } else { "all feature maps kept" };
+        match network.topology {
+            // Said of the list itself.
+            Topology::Chain { .. } => Ok(()),
+            Topology::Graph { bodies: 0 } if network.unknown == 0 => writeln!(
+                text,
+                "{name}: the training total bounds a step's peak from above: {kept}, and the most gradients of feature maps alive at once; \
+                 without workspace and what operators save beside their outputs"
+            ),
+            Topology::Graph { .. } => {
+                writeln!(text, "{name}: with tensors that are not counted the training total need not bound a step's peak")
+            }
+        }
+    }
+
+    fn remarks_on_checkpoints(
+        &self,
+        text: &mut String,
+        precision: Precision,
+        checkpoints: &Checkpointed,
+        best: &Checkpointed,
+    ) -> std::fmt::Result {
+        let network @ Network { name, .. } = &self.whole.network;
         let share = 100.0 * checkpoints.recomputed.0 as f64 / (3.0 * self.forward.0 as f64);
         let share = if self.forward.0 > 0 { format!(", {share:.1} % of forward and backward (3 times forward)") } else { String::new() };
         writeln!(
@@ -255,6 +310,10 @@ fn rows(reports: &[Report<'_>]) -> Vec<Row> {
                 Topology::Graph { .. } => "graph",
             },
             layers: network.steps.len() as u64,
+            unknown_layers: match network.topology {
+                Topology::Chain { joints, .. } => Some(joints),
+                Topology::Graph { .. } => None,
+            },
             unknown_tensors: network.unknown,
             optimizer: how.map(|how| how.optimizer),
             precision: report.precision(),
@@ -304,9 +363,6 @@ fn as_table(reports: &[Report<'_>]) -> anyhow::Result<String> {
         }
         before = Some(report.whole);
         report.remarks(&mut remarks)?;
-    }
-    if reports.iter().any(|report| report.training.is_some()) {
-        remarks += BOUND;
     }
     let header = ["network", "phase", "precision", "ledger", "role", ">elements", ">bytes", ">B/parameter"];
     Ok(format!("{}\n{remarks}", lines(&table(&header, body))))
