@@ -101,7 +101,11 @@ fn the_documented_account_is_the_kept_one() {
     }
     for row in &filed.runtime {
         let resident = Grouped(row.resident_bytes.expect("told")).to_string();
-        assert!(text.lines().any(|line| line.starts_with(&format!(" {}", row.stage)) && line.contains(&resident)), "{} {resident}", row.stage);
+        assert!(
+            text.lines().any(|line| line.starts_with(&format!(" {}", row.stage)) && line.contains(&resident)),
+            "{} {resident}",
+            row.stage
+        );
     }
     assert!(text.contains(&filed.verdict()) && filed.verdict().starts_with("closed"), "{}", filed.verdict());
 }

@@ -188,7 +188,7 @@ impl Bridge {
 }
 
 /// Whether the allocator's blocks are resident as soon as they are reserved: always on a GPU; where the process is the device, some drivers
-/// (SwiftShader) write a block when they make it, and others (Mesa's llvmpipe) leave it to the first touch. The life itself tells: by what it
+/// (`SwiftShader`) write a block when they make it, and others (Mesa's llvmpipe) leave it to the first touch. The life itself tells: by what it
 /// grew when the case's buffers were created, or, where these fitted the blocks there were, by what it did not grow when they were filled.
 fn reserved_is_resident(life: &Life) -> bool {
     if !life.source.counts_touched_pages() {

@@ -2,7 +2,6 @@
 
 use super::ClaimError;
 use crate::experiment::Experiment;
-use csv::StringRecord;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -26,7 +25,7 @@ impl Contexts {
         let header = reader.headers().map_err(told)?.clone();
         let columns: Vec<&str> =
             Experiment::find("contexts").map(|found| found.columns().map(|column| column.name).collect()).unwrap_or_default();
-        if header != StringRecord::from(columns) {
+        if !header.iter().eq(columns) {
             return Err(wrong(1, "its columns are not those of `experiment contexts`".into()));
         }
         let mut figures = Self::default();
