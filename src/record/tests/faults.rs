@@ -38,7 +38,7 @@ fn swap(from: &str, to: &str, nth: usize) -> impl FnOnce(Vec<u8>) -> Vec<u8> {
 #[test]
 fn headers_are_held_to_the_letter() {
     insta::assert_snapshot!(broken("measurements.csv", swap("layer", "Layer", 0)), @r#"RUN/measurements.csv, line 1: column 6 is "Layer", must be layer"#);
-    insta::assert_snapshot!(broken("measurements.csv", swap(",verified_points\n", "\n", 0)), @"RUN/measurements.csv, line 1: column 47 is missing, must be verified_points");
+    insta::assert_snapshot!(broken("measurements.csv", swap(",verified_points\n", "\n", 0)), @"RUN/measurements.csv, line 1: column 48 is missing, must be verified_points");
     insta::assert_snapshot!(broken("samples.csv", swap("outlier\n", "outlier,colour\n", 0)), @r#"RUN/samples.csv, line 1: column 15 is "colour", which is not known"#);
     insta::assert_snapshot!(broken("ledger.csv", |_| b"lunch,price\nsoup,3\n".to_vec()), @r#"RUN/ledger.csv, line 1: column 1 is "lunch", must be run_id"#);
     insta::assert_snapshot!(broken("steps.csv", |_| Vec::new()), @"RUN/steps.csv, line 1: column 1 is missing, must be run_id");
