@@ -13,6 +13,11 @@ use std::str::FromStr;
 pub struct Bytes(pub u64);
 
 impl Bytes {
+    /// The same number with a sign, for differences; what does not fit is as large as can be.
+    pub fn signed(self) -> i64 {
+        i64::try_from(self.0).unwrap_or(i64::MAX)
+    }
+
     /// The sum, or `None` past 64 bits.
     pub fn checked_add(self, other: Self) -> Option<Self> {
         self.0.checked_add(other.0).map(Self)

@@ -8,7 +8,7 @@
 use super::{Life, Reading, Stage};
 use crate::device::Source;
 use crate::ledger::Ledger;
-use crate::units::{Bytes, Grouped};
+use crate::units::Grouped;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -96,19 +96,19 @@ impl Bridge {
     /// The bridge of a life; none where its steady state was not read.
     pub fn of(life: &Life) -> Option<Self> {
         let steady = life.at(Stage::Steady)?;
-        let resident = signed(steady.resident?);
+        let resident = steady.resident?.signed();
         let mut bridge = Builder { lines: Vec::new(), sum: 0 };
         bridge.plan(life);
         let plan = bridge.sum;
         let touched = !reserved_is_resident(life);
         if let Some(report) = &steady.allocator {
-            let (allocated, own) = (signed(report.allocated()), signed(report.own()));
+            let (allocated, own) = (report.allocated().signed(), report.own().signed());
             bridge.held("harness: timestamps, readback", own - plan, "allocator report: this program's buffers, the case's excepted");
             bridge.held("wgpu: its own buffers", allocated - own, "allocator report: all other allocations");
-            bridge.held("pool slack", signed(report.reserved()) - allocated, "allocator report: blocks less allocations");
+            bridge.held("pool slack", report.reserved().signed() - allocated, "allocator report: blocks less allocations");
             bridge.level("reserved");
             if touched {
-                let slack = signed(report.reserved()) - allocated;
+                let slack = report.reserved().signed() - allocated;
                 bridge.held(
                     "pool slack never written",
                     -slack,
@@ -138,7 +138,7 @@ impl Bridge {
             }
         }
         if let Some((first, base)) = life.readings.iter().find_map(|reading| Some((reading.stage, reading.resident?))) {
-            bridge.held("process", signed(base), &format!("resident at {first}, before anything of the above"));
+            bridge.held("process", base.signed(), &format!("resident at {first}, before anything of the above"));
         }
         bridge.level("explained");
         let explained = bridge.sum;
@@ -148,7 +148,7 @@ impl Bridge {
             bridge.push(
                 LineKind::Peak,
                 "peak while executing, polled",
-                signed(peak),
+                peak.signed(),
                 &format!("{}, looked at about every millisecond", life.source),
             );
             bridge.push(LineKind::Peak, "peak while executing, accounted", explained, "the sum above: executions allocate nothing");
@@ -179,11 +179,7 @@ impl Bridge {
     /// Whether the bridge closes: the rest is under 1 % of resident or 1 MiB where the process is the device, under 2 % on a GPU.
     pub fn closes(&self, source: Source) -> bool {
         let share = self.unexplained_share().abs();
-        if source.counts_touched_pages() {
-            share < CLOSED_SHARE[0] || self.unexplained().abs() < CLOSED_BYTES
-        } else {
-            share < CLOSED_SHARE[1]
-        }
+        if source.is_process() { share < CLOSED_SHARE[0] || self.unexplained().abs() < CLOSED_BYTES } else { share < CLOSED_SHARE[1] }
     }
 }
 
@@ -191,13 +187,13 @@ impl Bridge {
 /// (`SwiftShader`) write a block when they make it, and others (Mesa's llvmpipe) leave it to the first touch. The life itself tells: by what it
 /// grew when the case's buffers were created, or, where these fitted the blocks there were, by what it did not grow when they were filled.
 fn reserved_is_resident(life: &Life) -> bool {
-    if !life.source.counts_touched_pages() {
+    if !life.source.is_process() {
         return true;
     }
     let stage = |stage| {
         let reading = life.at(stage)?;
         let report = reading.allocator.as_ref()?;
-        Some((signed(reading.resident?), signed(report.allocated()), signed(report.reserved())))
+        Some((reading.resident?.signed(), report.allocated().signed(), report.reserved().signed()))
     };
     let (Some(before), Some(created), Some(filled)) = (stage(Stage::AllPipelines), stage(Stage::Buffers), stage(Stage::Filled)) else {
         return false;
@@ -208,8 +204,8 @@ fn reserved_is_resident(life: &Life) -> bool {
 
 /// Resident bytes without those of the allocator's blocks, as far as they count.
 fn besides_pool(reading: &Reading, touched: bool) -> Option<i64> {
-    let pool = reading.allocator.as_ref().map_or(0, |report| signed(if touched { report.allocated() } else { report.reserved() }));
-    Some(signed(reading.resident?) - pool)
+    let pool = reading.allocator.as_ref().map_or(0, |report| if touched { report.allocated() } else { report.reserved() }.signed());
+    Some(reading.resident?.signed() - pool)
 }
 
 struct Builder {
@@ -237,23 +233,20 @@ impl Builder {
         let runtime = |ledger| ledger == Ledger::Runtime;
         for (ledger, name) in [(Ledger::Parameter, "parameters"), (Ledger::Activation, "activations"), (Ledger::Computation, "computation")]
         {
-            let predicted = life.levels.iter().filter(|levels| levels.ledger == ledger).map(|levels| signed(levels.predicted)).sum();
+            let predicted = life.levels.iter().filter(|levels| levels.ledger == ledger).map(|levels| levels.predicted.signed()).sum();
             self.held(name, predicted, "closed form");
         }
         self.level("predicted");
-        let uniforms = life.levels.iter().filter(|levels| runtime(levels.ledger)).map(|levels| signed(levels.requested)).sum();
+        let uniforms = life.levels.iter().filter(|levels| runtime(levels.ledger)).map(|levels| levels.requested.signed()).sum();
         self.held("uniforms: what the steps are told", uniforms, "plan");
-        let rounding = life.levels.iter().filter(|levels| !runtime(levels.ledger)).map(|l| signed(l.requested) - signed(l.predicted)).sum();
+        let rounding =
+            life.levels.iter().filter(|levels| !runtime(levels.ledger)).map(|l| l.requested.signed() - l.predicted.signed()).sum();
         self.held("rounding to whole words", rounding, "sizes given to the device less predicted");
         self.level("requested");
-        let alignment = life.levels.iter().map(|l| l.allocated.map(|allocated| signed(allocated) - signed(l.requested))).sum();
+        let alignment = life.levels.iter().map(|l| l.allocated.map(|allocated| allocated.signed() - l.requested.signed())).sum();
         if let Some(alignment) = alignment {
             self.held("alignment", alignment, "allocator report: the case's buffers less requested");
             self.level("allocated");
         }
     }
-}
-
-fn signed(bytes: Bytes) -> i64 {
-    i64::try_from(bytes.0).unwrap_or(i64::MAX)
 }

@@ -4,7 +4,6 @@ use super::AccountError;
 use crate::algorithm::find;
 use crate::device::{Adapter, AllocatorReport, Clock, DeviceError, Gpu, Instance, Loaded, Meter, Source, Watch, trim_heap};
 use crate::ledger::{self, Ledger};
-use crate::plan::Role;
 use crate::record::CaseKey;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -168,7 +167,7 @@ pub fn live(
     // Whatever a system hands out at the first touch is there then.
     loaded.clear()?;
     life.note(Stage::Filled, Some(&gpu));
-    stage(&loaded)?;
+    loaded.write_all()?;
     life.note(Stage::Staged, Some(&gpu));
     let watch = Watch::begin(&meter);
     loaded.execute(1, Clock::Host)?;
@@ -207,10 +206,7 @@ impl Diary<'_> {
     fn note(&mut self, stage: Stage, gpu: Option<&Gpu>) {
         trim_heap();
         let host = self.host.read();
-        let resident = match &self.meter {
-            Some(meter) => meter.read(),
-            None => None,
-        };
+        let resident = self.meter.as_ref().and_then(Meter::read);
         let allocator = gpu.and_then(Gpu::allocator_report).map(self.reported);
         self.readings.push(Reading { stage, resident, host, allocator });
         // Which source a device has is known with the adapter: what was read of the process before is the same figure.
@@ -220,17 +216,6 @@ impl Diary<'_> {
             }
         }
     }
-}
-
-/// Writes every buffer from the host, as a run does.
-fn stage(loaded: &Loaded) -> Result<(), DeviceError> {
-    for (id, buffer) in loaded.plan().numbered() {
-        if matches!(buffer.role, Role::Input | Role::Weights | Role::Bias) {
-            let elements = usize::try_from(buffer.elements).unwrap_or(usize::MAX);
-            loaded.upload(id, &vec![1.0; elements])?;
-        }
-    }
-    loaded.poison()
 }
 
 /// What the buffers of a ledger take.

@@ -226,10 +226,9 @@ impl Filed {
 /// The stages of a life as rows.
 fn runtime_rows(life: &Life) -> Vec<RuntimeRow> {
     let CaseKey { conv, algorithm, variant, .. } = &life.case;
-    let signed = |bytes: Bytes| i64::try_from(bytes.0).unwrap_or(i64::MAX);
     let mut before: Option<Bytes> = None;
     let row = |reading: &super::Reading| {
-        let growth = reading.resident.zip(before).map(|(now, before)| signed(now) - signed(before));
+        let growth = reading.resident.zip(before).map(|(now, before)| now.signed() - before.signed());
         before = reading.resident.or(before);
         let allocator = reading.allocator.as_ref();
         RuntimeRow {

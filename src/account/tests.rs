@@ -56,7 +56,7 @@ fn any_truth() -> impl Strategy<Value = Truth> {
 impl Truth {
     /// The life of a process of which this is true. On a GPU nobody tells what is held before there is an adapter.
     fn life(&self) -> Life {
-        let process_is_device = self.source.counts_touched_pages();
+        let process_is_device = self.source.is_process();
         let touched = process_is_device && !self.eager;
         let own: Vec<(String, Bytes)> =
             self.plan.iter().enumerate().map(|(i, &bytes)| (format!("convledger {i}"), Bytes(bytes + self.alignment))).collect();

@@ -147,6 +147,20 @@ impl<'g> Loaded<'g> {
         self.sets.iter().try_for_each(|set| self.write(&set[id.0], bytemuck::cast_slice(values)))
     }
 
+    /// Writes every buffer but the uniforms from the host, piece by piece through staging as a run does: tensors that are read with ones, the
+    /// rest as [`Loaded::poison`] does.
+    ///
+    /// # Errors
+    /// [`DeviceError`] from the device.
+    pub fn write_all(&self) -> Result<(), DeviceError> {
+        for (id, buffer) in self.plan.numbered() {
+            if matches!(buffer.role, Role::Input | Role::Weights | Role::Bias) {
+                self.upload(id, &vec![1.0; usize::try_from(buffer.elements).unwrap_or(usize::MAX)])?;
+            }
+        }
+        self.poison()
+    }
+
     /// Has the device write zeros to every buffer but the uniforms, from end to end and with no staging.
     ///
     /// # Errors

@@ -79,20 +79,14 @@ pub(super) fn plan(algorithm: &str, conv: &Conv, limits: &Limits) -> Result<Plan
 /// The plan on the device, every buffer written from end to end (a system may hand out memory at the first touch), run once.
 pub(super) fn run(gpu: &Gpu, plan: Plan) -> Result<Loaded<'_>, DeviceError> {
     let loaded = Loaded::new(gpu, plan, 1)?;
-    for (id, buffer) in loaded.plan().numbered() {
-        if matches!(buffer.role, Role::Input | Role::Weights | Role::Bias) {
-            loaded.upload(id, &vec![1.0; usize::try_from(buffer.elements).unwrap_or(usize::MAX)])?;
-        }
-    }
-    loaded.poison()?;
+    loaded.write_all()?;
     loaded.execute(1, Clock::Host)?;
     Ok(loaded)
 }
 
 /// `now` less `before`, where both were read.
 pub(super) fn growth(before: Option<u64>, now: Option<u64>) -> Option<i64> {
-    let signed = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
-    Some(signed(now?) - signed(before?))
+    Some(Bytes(now?).signed() - Bytes(before?).signed())
 }
 
 /// Bytes with their sign, rounded: `-1.50 MiB`; a dash where there are none.

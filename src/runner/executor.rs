@@ -191,7 +191,7 @@ struct Held {
 
 impl Held {
     fn now(gpu: &Gpu, meter: &Meter) -> Self {
-        let touched = meter.source().is_some_and(Source::counts_touched_pages);
+        let touched = meter.source().is_some_and(Source::is_process);
         Self { resident: meter.read(), pool: Self::pool(gpu, touched), touched }
     }
 

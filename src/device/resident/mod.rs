@@ -61,8 +61,8 @@ impl Source {
         }
     }
 
-    /// Whether memory that was reserved and never written is left out, because the system hands out pages at the first touch.
-    pub const fn counts_touched_pages(self) -> bool {
+    /// Whether the figure is that of the process: then all else it holds counts as well, and what was reserved may not, until it is written.
+    pub const fn is_process(self) -> bool {
         matches!(self, Self::ProcessRss)
     }
 }
