@@ -1,10 +1,11 @@
 //! `im2col`: unfold the input into a column matrix, then multiply it by the weights.
 //!
 //! The column matrix has `C·T·R·S` rows; how many of the output points it holds at once is the knob: `batch` all of all images,
-//! `image` all of one, `strip=p` p output rows of one. Groups multiply their own rows of it.
+//! `images=n` all of n, `image` all of one, `strip=p` p output rows of one. Groups multiply their own rows of it.
 
 use super::build::{StepBuilder, check_steps, images_per_step, pieces, share, word};
 use super::gemm::{Matrix, Product};
+use super::variant::{micro_batches, spread};
 use super::{Algorithm, Variant, geometry, row};
 use crate::conv::{Conv, ElementType};
 use crate::plan::{BufferId, Constant, Limits, Plan, Unsupported, workspace_bytes};
@@ -32,6 +33,10 @@ impl Im2col {
         match variant.parts() {
             ("batch", None) => Ok(Extent { images: conv.batch(), points }),
             ("image", None) => Ok(Extent { images: conv.batch().min(1), points }),
+            ("images", Some(images)) if (1..=conv.batch()).contains(&images) => Ok(Extent { images, points }),
+            ("images", Some(images)) => {
+                Err(Unsupported::Variant(format!("images={images} is not within 1 to the {} images of the batch", conv.batch())))
+            }
             ("strip", Some(strip)) if (1..=rows).contains(&strip) => {
                 Ok(Extent { images: conv.batch().min(1), points: strip * width.output() })
             }
@@ -134,21 +139,20 @@ impl Algorithm for Im2col {
     }
 
     fn workspace_formula(&self) -> &'static str {
-        "batch: N*C*T*R*S*O*P*Q; image: C*T*R*S*O*P*Q; strip=p: C*T*R*S*p*Q"
+        "batch: N*C*T*R*S*O*P*Q; images=n: n*C*T*R*S*O*P*Q; image: C*T*R*S*O*P*Q; strip=p: C*T*R*S*p*Q"
     }
 
     fn knobs(&self) -> &'static [&'static str] {
-        &["strip=p", "image", "batch"]
+        &["strip=p", "image", "images=n", "batch"]
     }
 
     fn variants(&self, conv: &Conv, _limits: &Limits) -> Vec<Variant> {
         let rows = conv.output_points() / conv.axes_3d()[2].output();
-        let mut strips: Vec<u64> = [rows.div_ceil(16), rows.div_ceil(4)].into_iter().filter(|&p| p < rows).collect();
-        strips.dedup();
-        let mut variants: Vec<Variant> = strips.into_iter().map(|p| Variant::knob("strip", p)).collect();
+        let mut variants: Vec<Variant> = spread(rows, conv.batch(), 1).into_iter().map(|p| Variant::knob("strip", p)).collect();
         if conv.batch() > 1 {
             variants.push(Variant::word("image"));
         }
+        variants.extend(micro_batches(conv));
         variants.push(Variant::word("batch"));
         variants
     }

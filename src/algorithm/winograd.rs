@@ -11,6 +11,7 @@
 use super::build::{StepBuilder, check_steps, pieces, share};
 use super::cook_toom::{Rational, Transforms, literals};
 use super::gemm::{Matrix, Product};
+use super::variant::spread;
 use super::{Algorithm, Variant};
 use crate::conv::{Axis, Conv, ElementType};
 use crate::plan::{BufferId, Constant, Limits, Plan, Unsupported, workspace_bytes};
@@ -300,9 +301,7 @@ impl Algorithm for Winograd {
     fn variants(&self, conv: &Conv, _limits: &Limits) -> Vec<Variant> {
         // Chunks are multiples of 4 so that every chunk but the last reads and writes whole vectors.
         let all = self.tiling(conv).map_or(0, |tiling| tiling.all);
-        let mut chunks: Vec<u64> = [16, 4].into_iter().map(|parts| all.div_ceil(parts).next_multiple_of(4)).filter(|&t| t < all).collect();
-        chunks.dedup();
-        chunks.into_iter().map(|t| Variant::knob("tiles", t)).chain([Variant::word("batch")]).collect()
+        spread(all, 1, 4).into_iter().map(|t| Variant::knob("tiles", t)).chain([Variant::word("batch")]).collect()
     }
 
     fn workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
