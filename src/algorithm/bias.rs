@@ -4,36 +4,34 @@ use super::build::{StepBuilder, images_per_step, pieces};
 use crate::conv::{Conv, ElementType};
 use crate::plan::{Buffer, BufferId, Lifetime, Limits, Plan, Role, Unsupported};
 
-/// Adds a bias of `K` elements to a finished plan: its buffer, and steps that add it to the output in place.
+/// Adds a bias of one element for each output channel to a finished plan of a forward pass: its buffer, and steps that add it to the
+/// output in place.
 ///
 /// # Errors
 /// [`Unsupported::Limit`] where the device's limits are too small.
 pub fn add_bias(mut plan: Plan, conv: &Conv, limits: &Limits) -> Result<Plan, Unsupported> {
     // The plan's uniforms are sized by its steps: they are added anew at the end.
     plan.buffers.retain(|b| b.role != Role::Uniform);
+    let [_, (channels, _)] = conv.result_outer();
+    let points: u64 = conv.result_extents().iter().product();
     let bias = BufferId(plan.buffers.len());
     plan.buffers.push(Buffer {
         name: "bias".into(),
         role: Role::Bias,
         element: conv.element(),
-        elements: conv.channels_out(),
+        elements: channels,
         lifetime: Lifetime::Call,
     });
-    let image = conv.channels_out() * conv.output_points();
+    let image = channels * points;
     let bytes = conv.element().bytes();
     for (first, images) in pieces(conv.batch(), images_per_step(conv.batch(), &[image * bytes], limits)) {
         let outputs = images * image;
-        let output = plan.window(Plan::OUTPUT, first * image, outputs, limits);
+        let output = plan.window(plan.result, first * image, outputs, limits);
         let step = StepBuilder::new("bias", "bias", ElementType::F32)
             .bind(plan.whole(bias))
             .bind(output.0.write())
-            .problem(&[
-                ("outputs", outputs),
-                ("output_skip", output.1.into()),
-                ("points", conv.output_points()),
-                ("k", conv.channels_out()),
-            ])?
-            .cost(&[outputs], &[&[2, outputs, bytes], &[conv.channels_out(), bytes]])
+            .problem(&[("outputs", outputs), ("output_skip", output.1.into()), ("points", points), ("k", channels)])?
+            .cost(&[outputs], &[&[2, outputs, bytes], &[channels, bytes]])
             .linear(outputs, limits.lanes(), limits)?;
         plan.steps.push(step);
     }

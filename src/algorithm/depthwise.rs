@@ -90,7 +90,7 @@ impl Algorithm for Depthwise {
     }
 
     fn workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
-        super::require_f32(self.id(), conv)?;
+        super::require(self, conv)?;
         let refuse = |reason: String| Err(Unsupported::Problem(reason));
         if conv.group_channels_in() != 1 {
             return refuse(format!("depthwise is for one input channel a group, not {}", conv.group_channels_in()));

@@ -23,7 +23,7 @@ impl Algorithm for Direct {
     }
 
     fn workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
-        super::require_f32(self.id(), conv)?;
+        super::require(self, conv)?;
         super::no_workspace(self, variant)
     }
 

@@ -91,7 +91,7 @@ impl Algorithm for DirectTiled {
     }
 
     fn workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
-        super::require_f32(self.id(), conv)?;
+        super::require(self, conv)?;
         let [_, _, width] = conv.axes_3d();
         if width.kernel > MOST_TAPS {
             return Err(Unsupported::Problem(format!("direct_tiled is for kernels up to {MOST_TAPS} wide, not {}", width.kernel)));

@@ -33,7 +33,7 @@ impl Algorithm for Gemm1x1 {
     }
 
     fn workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
-        super::require_f32(self.id(), conv)?;
+        super::require(self, conv)?;
         let refuse = |what: &str, values: [u64; 3]| {
             let values = values[3 - conv.rank()..].iter().map(u64::to_string).collect::<Vec<_>>().join("x");
             Err(Unsupported::Problem(format!("gemm_1x1 is for {what}, not {values}")))

@@ -26,7 +26,7 @@ struct Extent {
 
 impl Im2col {
     fn extent(&self, conv: &Conv, variant: &Variant) -> Result<Extent, Unsupported> {
-        super::require_f32(self.id(), conv)?;
+        super::require(self, conv)?;
         let [_, _, width] = conv.axes_3d();
         let points = conv.output_points();
         let rows = points / width.output();

@@ -33,7 +33,7 @@ impl Algorithm for ImplicitGemm {
     }
 
     fn workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
-        super::require_f32(self.id(), conv)?;
+        super::require(self, conv)?;
         split::workspace(conv, split::parts(self, conv, variant)?)
     }
 

@@ -29,7 +29,7 @@ pub use variant::{Variant, VariantError};
 pub use winograd::Winograd;
 pub use winograd_fused::WinogradFused;
 
-use crate::conv::{Conv, ElementType};
+use crate::conv::{Conv, ElementType, Layout, Pass};
 use crate::ledger;
 use crate::plan::{Limits, Plan, Unsupported};
 use crate::units::{Bytes, Ops};
@@ -50,6 +50,16 @@ pub trait Algorithm: Sync {
     /// How its variants are written, for listings and messages: `strip=p`, `batch`; empty where it has none.
     fn knobs(&self) -> &'static [&'static str] {
         &[]
+    }
+
+    /// The passes it computes.
+    fn passes(&self) -> &'static [Pass] {
+        &[Pass::Forward]
+    }
+
+    /// The element types it computes in.
+    fn elements(&self) -> &'static [ElementType] {
+        &[ElementType::F32]
     }
 
     /// The knob settings worth measuring for this convolution, cheapest memory first; never empty.
@@ -135,11 +145,22 @@ fn geometry(conv: &Conv) -> Vec<(&'static str, u64)> {
     ]
 }
 
-fn require_f32(id: &str, conv: &Conv) -> Result<(), Unsupported> {
-    match conv.element() {
-        ElementType::F32 => Ok(()),
-        other => Err(Unsupported::Problem(format!("{id} has f32 kernels only, not {other}"))),
+/// Refuses passes, element types and layouts that the algorithm has no kernels for.
+fn require(algorithm: &dyn Algorithm, conv: &Conv) -> Result<(), Unsupported> {
+    let id = algorithm.id();
+    let refuse = |reason| Err(Unsupported::Problem(reason));
+    if !algorithm.passes().contains(&conv.computes()) {
+        let what = if conv.is_transposed() { "of a transposed convolution " } else { "" };
+        return refuse(format!("{id} does not compute the {} pass {what}", conv.pass()).trim_end().to_owned());
     }
+    if !algorithm.elements().contains(&conv.element()) {
+        let known = algorithm.elements().iter().map(ToString::to_string).collect::<Vec<_>>().join(" and ");
+        return refuse(format!("{id} has {known} kernels only, not {}", conv.element()));
+    }
+    if conv.layout() != Layout::Nchw {
+        return refuse(format!("{id} reads and writes nchw only, not {}", conv.layout()));
+    }
+    Ok(())
 }
 
 /// The workspace of an algorithm without knobs and without any.

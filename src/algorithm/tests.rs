@@ -137,7 +137,7 @@ fn refusals_carry_their_numbers() {
     assert_eq!(plan("im2col", "strip=9", "n1c8h8w8_k8r1s1", webgpu), "strip=9 is not within 1 to the 8 output rows of an image");
     assert_eq!(
         plan("im2col", "tiles=9", "n1c8h8w8_k8r1s1", webgpu),
-        "'tiles=9' is not a variant of im2col: known are strip=p, image, batch"
+        "'tiles=9' is not a variant of im2col: known are strip=p, image, images=n, batch"
     );
     assert_eq!(plan("im2col", "image", "n4294967295c1h1w1_k1r1s1", &Limits::UNLIMITED), "dispatches 8589934590 > the most of a plan 65536");
     assert_eq!(

@@ -77,7 +77,7 @@ impl Winograd {
 
     /// Whether the convolution is one this method computes; if so, its tiles.
     pub(super) fn tiling(&self, conv: &Conv) -> Result<Tiling, Unsupported> {
-        super::require_f32(self.id, conv)?;
+        super::require(self, conv)?;
         let refuse = |reason: String| Err(Unsupported::Problem(reason));
         if conv.rank() != 2 {
             return refuse(format!("{} is for 2-D convolutions, not {}-D", self.id, conv.rank()));

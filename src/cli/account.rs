@@ -98,7 +98,7 @@ impl Args {
             Some(text) => text.parse().with_context(|| format!("--algorithm '{}'", self.algorithm))?,
             None => plain_variant(algorithm, &conv, &Limits::UNLIMITED),
         };
-        if conv.output_elements() == 0 {
+        if conv.is_empty() {
             bail!("{conv}: the output is empty: nothing runs, and nothing is held");
         }
         // What no device could do is told before one is opened.

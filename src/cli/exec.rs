@@ -4,14 +4,14 @@
 use super::tuning::TuningArgument;
 use super::{Outcome, auto, note};
 use crate::algorithm::{ALGORITHMS, Variant, add_bias, find, plain_variant};
-use crate::conv::Conv;
+use crate::conv::{Conv, Pass, Tensor};
 use crate::cost::{Model, choose};
 use crate::device::{Clock, Gpu, Loaded};
 use crate::ledger::Ledger;
 use crate::peak;
 use crate::plan::{BufferId, Limits, Plan, Role};
 use crate::units::Bytes;
-use crate::verify::{Expectation, Inputs, tolerance};
+use crate::verify::{Expectation, Inputs, on_host, tolerance};
 use anyhow::{Context, anyhow, bail};
 use npyz::{DType, NpyFile, Order, TypeChar, WriterBuilder};
 use std::fs::{self, File};
@@ -42,21 +42,17 @@ pub(super) struct Args {
     #[arg(long, value_name = "BYTES", allow_hyphen_values = true)]
     workspace_limit: Option<Bytes>,
 
-    /// Input, N,C,[D,]H,W; a C-order float32 array
-    #[arg(long, value_name = "x.npy")]
-    input: PathBuf,
+    /// Which convolution of training: forward reads --input and --weights and writes --output, backward_data reads --weights and
+    /// --output-gradient and writes --input-gradient, backward_weights reads --input and --output-gradient and writes --weight-gradient
+    #[arg(long, value_name = "PASS", default_value = "forward")]
+    pass: Pass,
 
-    /// Weights, K,C/g,[T,]R,S; a C-order float32 array
-    #[arg(long, value_name = "w.npy")]
-    weights: PathBuf,
+    #[command(flatten)]
+    arrays: Arrays,
 
-    /// Bias, K; a float32 array
+    /// Bias of the forward pass, K; a float32 array
     #[arg(long, value_name = "b.npy")]
     bias: Option<PathBuf>,
-
-    /// Where the output goes, N,K,[O,]P,Q
-    #[arg(long, value_name = "y.npy")]
-    output: PathBuf,
 
     /// Adapter by number or part of its name, as `convledger devices` lists them
     #[arg(long, value_name = "N|NAME")]
@@ -66,8 +62,79 @@ pub(super) struct Args {
     tuning: TuningArgument,
 }
 
+/// The arrays of a pass: two are read, one is written.
+#[derive(clap::Args)]
+struct Arrays {
+    /// Input, N,C,[D,]H,W; a C-order float32 array
+    #[arg(long, value_name = "x.npy")]
+    input: Option<PathBuf>,
+
+    /// Weights, K,C/g,[T,]R,S (of a transposed convolution C,K/g,[T,]R,S); a C-order float32 array
+    #[arg(long, value_name = "w.npy")]
+    weights: Option<PathBuf>,
+
+    /// Where the output goes, N,K,[O,]P,Q
+    #[arg(long, value_name = "y.npy")]
+    output: Option<PathBuf>,
+
+    /// Gradient of the output, in its shape; a C-order float32 array
+    #[arg(long, value_name = "dy.npy")]
+    output_gradient: Option<PathBuf>,
+
+    /// Where the gradient of the input goes, in its shape
+    #[arg(long, value_name = "dx.npy")]
+    input_gradient: Option<PathBuf>,
+
+    /// Where the gradient of the weights goes, in their shape
+    #[arg(long, value_name = "dw.npy")]
+    weight_gradient: Option<PathBuf>,
+}
+
+impl Arrays {
+    fn named(&self) -> [(&'static str, Option<&PathBuf>); 6] {
+        [
+            ("input", self.input.as_ref()),
+            ("weights", self.weights.as_ref()),
+            ("output", self.output.as_ref()),
+            ("output_gradient", self.output_gradient.as_ref()),
+            ("input_gradient", self.input_gradient.as_ref()),
+            ("weight_gradient", self.weight_gradient.as_ref()),
+        ]
+    }
+
+    /// Flag and file of a tensor.
+    fn of(&self, conv: &Conv, tensor: Tensor) -> anyhow::Result<(String, &Path)> {
+        let name = conv.tensor_name(tensor);
+        let path = self.named().into_iter().find(|(known, _)| *known == name).and_then(|(_, path)| path);
+        let verb = if tensor == conv.result() { "writes" } else { "reads" };
+        let path = path.with_context(|| format!("--{} is missing: --pass {} {verb} it", flag(name), conv.pass()))?;
+        Ok((format!("--{}", flag(name)), path))
+    }
+
+    /// Refuses a file that the pass has no use for.
+    fn check(&self, conv: &Conv) -> anyhow::Result<()> {
+        let used = Tensor::ALL.map(|tensor| conv.tensor_name(tensor));
+        match self.named().into_iter().find(|(name, path)| path.is_some() && !used.contains(name)) {
+            Some((name, _)) => {
+                bail!("--{} has no part in --pass {}, which is about --{}", flag(name), conv.pass(), used.map(flag).join(", --"))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+fn flag(name: &str) -> String {
+    name.replace('_', "-")
+}
+
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let conv: Conv = args.conv.parse()?;
+    let conv = args.conv.parse::<Conv>()?.with_pass(args.pass);
+    args.arrays.check(&conv)?;
+    if args.bias.is_some() && conv.pass() != Pass::Forward {
+        bail!("--bias has no part in --pass {}", conv.pass());
+    }
+    let result = conv.result();
+    let (output_flag, output_path) = args.arrays.of(&conv, result)?;
     let automatic = args.algorithm == "auto";
     let costs = auto::costs(args.costs.as_ref())?;
     // Whatever no device could do is told before anything is read.
@@ -77,12 +144,17 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
         plan(&conv, &args.algorithm, &Limits::UNLIMITED)?;
     }
     args.tuning.read()?;
-    let input = read(&args.input, "--input", &conv.input_shape())?;
-    let weights = read(&args.weights, "--weights", &conv.weight_shape())?;
-    let bias = args.bias.as_deref().map(|path| read(path, "--bias", &[conv.channels_out()])).transpose()?;
-    let output = Output::create(&args.output)?;
-    if conv.output_elements() == 0 {
-        return output.write(&conv.output_shape(), &[]);
+    let mut inputs = Inputs::default();
+    for tensor in conv.operands() {
+        let (flag, path) = args.arrays.of(&conv, tensor)?;
+        *inputs.values_mut(tensor) = read(path, &flag, &conv.shape(tensor))?;
+    }
+    let [_, (channels, _)] = conv.result_outer();
+    let bias = args.bias.as_deref().map(|path| read(path, "--bias", &[channels])).transpose()?;
+    let output = Output::create(output_path, output_flag)?;
+    if conv.is_empty() {
+        // The sum of no products.
+        return output.write(&conv.shape(result), &vec![0.0; usize::try_from(conv.result_elements()).unwrap_or(usize::MAX)]);
     }
     let gpu = Gpu::open(args.tuning.choose(args.device.as_deref())?)?;
     let (name, mut plan) = if automatic {
@@ -103,27 +175,28 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     }
     let bias_id = plan.buffers.iter().position(|b| b.role == Role::Bias).map(BufferId);
     let loaded = Loaded::new(&gpu, plan, 1)?;
-    loaded.upload(Plan::INPUT, &input)?;
-    loaded.upload(Plan::WEIGHTS, &weights)?;
+    for (tensor, values) in inputs.on_device(&conv) {
+        loaded.upload(Plan::of(tensor), &values)?;
+    }
     if let (Some(id), Some(bias)) = (bias_id, &bias) {
         loaded.upload(id, bias)?;
     }
     loaded.poison()?;
     loaded.execute(1, Clock::Host)?;
     note(format!("{name} on {}", gpu.identity.name));
-    let values = loaded.download(Plan::OUTPUT)?;
-    output.write(&conv.output_shape(), &values)?;
-    Ok(verdict(&conv, &name, &Inputs { input, weights }, bias.as_deref(), values))
+    let values = on_host(&conv, loaded.download(loaded.plan().result)?);
+    output.write(&conv.shape(result), &values)?;
+    Ok(verdict(&conv, &name, &inputs, bias.as_deref(), values))
 }
 
 /// Tells how far the output is from the reference in double precision.
 fn verdict(conv: &Conv, name: &str, inputs: &Inputs, bias: Option<&[f32]>, mut values: Vec<f32>) -> Outcome {
-    if !inputs.input.iter().chain(&inputs.weights).all(|x| x.is_finite()) {
+    if !conv.operands().iter().all(|&tensor| inputs.values(tensor).iter().all(|x| x.is_finite())) {
         note("not compared with the reference: the arrays hold values that are not finite");
         return Outcome::Good;
     }
     // The reference knows no bias: it is taken off again, which rounds once more.
-    let points = usize::try_from(conv.output_points()).unwrap_or(usize::MAX);
+    let points = usize::try_from(conv.result_extents().iter().product::<u64>()).unwrap_or(usize::MAX);
     if let Some(bias) = bias {
         values.iter_mut().enumerate().for_each(|(i, x)| *x -= bias[i / points % bias.len()]);
     }
@@ -161,6 +234,8 @@ fn plan(conv: &Conv, text: &str, limits: &Limits) -> anyhow::Result<(String, Pla
 /// regular file, such as a pipe, is written to as it stands.
 struct Output<'a> {
     path: &'a Path,
+    /// The flag it was given by.
+    flag: String,
     /// What is written and the name it takes in the end, where it is not written in place.
     rename: Option<(PathBuf, PathBuf)>,
     file: File,
@@ -168,27 +243,27 @@ struct Output<'a> {
 
 impl<'a> Output<'a> {
     /// Opened before any work is done: a place that cannot be written to should cost nobody a computation.
-    fn create(path: &'a Path) -> anyhow::Result<Self> {
+    fn create(path: &'a Path, flag: String) -> anyhow::Result<Self> {
         if path.is_dir() {
-            bail!("--output {}: is a directory", path.display());
+            bail!("{flag} {}: is a directory", path.display());
         }
-        let place = || format!("--output {}", path.display());
+        let place = || format!("{flag} {}", path.display());
         let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         if real.exists() && !real.is_file() {
             let file = File::options().write(true).open(&real).with_context(place)?;
-            return Ok(Self { path, rename: None, file });
+            return Ok(Self { path, flag, rename: None, file });
         }
         let mut name = real.file_name().with_context(|| format!("{}: not a file name", place()))?.to_owned();
         name.push(".partial");
         let temporary = real.with_file_name(name);
         let file = File::create(&temporary).with_context(place)?;
-        Ok(Self { path, rename: Some((temporary, real)), file })
+        Ok(Self { path, flag, rename: Some((temporary, real)), file })
     }
 
     fn write(self, shape: &[u64], values: &[f32]) -> anyhow::Result<Outcome> {
         let written = write_npy(&self.file, shape, values)
             .and_then(|()| self.rename.as_ref().map_or(Ok(()), |(temporary, real)| fs::rename(temporary, real)));
-        written.with_context(|| format!("--output {}", self.path.display()))?;
+        written.with_context(|| format!("{} {}", self.flag, self.path.display()))?;
         Ok(Outcome::Good)
     }
 }

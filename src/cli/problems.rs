@@ -1,7 +1,7 @@
 //! Which convolutions a command is about: keys, suites, layers files, models.
 
 use super::note;
-use crate::conv::{Conv, ElementType, Pass};
+use crate::conv::{Conv, ElementType, Layout, Pass};
 use crate::suite::onnx::{self, InputShape, ModelOptions, Stored};
 use crate::suite::{Network, Suite};
 use crate::units::Bytes;
@@ -41,9 +41,13 @@ pub(super) struct Problems {
     #[arg(long, value_name = "TYPE")]
     dtype: Option<ElementType>,
 
-    /// Which convolution of training; this version has the forward one
+    /// Which convolution of training: forward, backward_data or backward_weights
     #[arg(long, value_name = "PASS", default_value = "forward")]
     pass: Pass,
+
+    /// Order of feature maps on the device: nchw or nhwc
+    #[arg(long, value_name = "ORDER", default_value = "nchw")]
+    layout: Layout,
 }
 
 fn suite_help() -> String {
@@ -148,7 +152,8 @@ impl Problems {
         }
         for layer in suites.iter_mut().flat_map(|(suite, _)| &mut suite.layers) {
             let element = self.dtype.unwrap_or(layer.conv.element());
-            layer.conv = layer.conv.with_pass(self.pass).with_element(element).with_context(|| format!("layer '{}'", layer.name))?;
+            let conv = layer.conv.with_pass(self.pass).with_layout(self.layout);
+            layer.conv = conv.with_element(element).with_context(|| format!("layer '{}'", layer.name))?;
         }
         merge_repeats(&mut suites);
         distinct_names(&mut suites);

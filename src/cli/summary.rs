@@ -31,7 +31,7 @@ pub(super) fn counts(rows: &[Measurement]) -> String {
         *counts.entry(row.status.name()).or_default() += 1;
     }
     let counts = counts.iter().map(|(status, n)| format!("{n} {status}")).collect::<Vec<_>>().join(", ");
-    let unmeasured = rows.iter().any(|row| row.status == Status::Skipped && row.case.conv.batch() > 0);
+    let unmeasured = rows.iter().any(|row| row.status == Status::Skipped && !row.case.conv.is_empty());
     let caution = if unmeasured { "The fastest is of the cases that were measured before the time was spent.\n" } else { "" };
     let cases = if rows.len() == 1 { "case" } else { "cases" };
     format!("{} {cases}: {counts}\n{caution}", rows.len())

@@ -73,6 +73,13 @@ impl Axis {
         (self.padded() - self.span()) / self.stride + 1
     }
 
+    /// Most taps that reach one input element: those whose distances are multiples of the stride.
+    pub(super) fn most_taps(&self) -> u64 {
+        // Taps t and t' reach the same element from whole outputs where (t − t')·dilation is a multiple of the stride.
+        let period = self.stride / gcd(self.stride, self.dilation);
+        self.kernel.div_ceil(period).min(self.output())
+    }
+
     /// Pairs of an output and a tap whose input element exists, summed over all outputs: the taps that do not fall in the
     /// padding. A multi-dimensional kernel's count is the product over its axes.
     pub fn taps_inside(&self) -> u64 {
@@ -95,7 +102,40 @@ impl Axis {
         u64::try_from(all * outputs + sum).unwrap_or(u64::MAX)
     }
 
+    /// The axis of the convolution that a transposed one over this axis mirrors: its input extent is what the transposed one puts out,
+    /// `(size − 1)·stride + span + output_padding − padding`.
+    pub(super) fn mirrored(&self, names: &AxisNames, output_padding: u64) -> Result<Self, ConvError> {
+        self.check_range(names)?;
+        let name = names.input;
+        if output_padding >= self.stride {
+            return Err(ConvError::OutputPadding { axis: name, padding: output_padding, stride: self.stride });
+        }
+        let (wide, taken) = ((self.size - 1) * self.stride + self.span() + output_padding, self.pad_before + self.pad_after);
+        let Some(size) = wide.checked_sub(taken) else {
+            return Err(ConvError::NegativeOutput { axis: name, without_padding: wide, padding: taken });
+        };
+        if wide > MAX_EXTENT {
+            return Err(ConvError::Extent { name: format!("output extent along {name}"), value: wide.into() });
+        }
+        Ok(Self { size, ..*self })
+    }
+
+    /// What was added to the output of the transposed convolution that this axis mirrors.
+    pub(super) fn output_padding(&self) -> u64 {
+        self.padded() - self.span() - (self.output() - 1) * self.stride
+    }
+
     pub(super) fn check(&self, names: &AxisNames) -> Result<(), ConvError> {
+        let AxisNames { input, kernel } = names;
+        self.check_range(names)?;
+        let (span, padded) = (self.span(), self.padded());
+        if span > padded {
+            return Err(ConvError::KernelTooLarge { axis: *input, kernel: *kernel, span, padded });
+        }
+        Ok(())
+    }
+
+    fn check_range(&self, names: &AxisNames) -> Result<(), ConvError> {
         let AxisNames { input, kernel } = names;
         let fields = [
             (format!("{input}"), self.size),
@@ -121,11 +161,12 @@ impl Axis {
                 return Err(ConvError::Extent { name, value: value.into() });
             }
         }
-        if span > padded {
-            return Err(ConvError::KernelTooLarge { axis: *input, kernel: *kernel, span, padded });
-        }
         Ok(())
     }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// `Σ floor((a·i + b) / m)` over i from 0 to n − 1, by the Euclidean algorithm.

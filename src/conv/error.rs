@@ -41,6 +41,34 @@ pub enum ConvError {
         /// Padded input extent.
         padded: u64,
     },
+    /// A transposed convolution is asked for more output padding than its stride leaves open.
+    #[error("output padding {padding} along {axis} is not below the stride {stride}")]
+    OutputPadding {
+        /// Letter of the axis.
+        axis: char,
+        /// The output padding.
+        padding: u64,
+        /// The stride.
+        stride: u64,
+    },
+    /// A transposed convolution has not one output padding for each axis.
+    #[error("{values} output paddings for {rank} spatial axes")]
+    OutputPaddings {
+        /// How many there are.
+        values: usize,
+        /// For so many axes.
+        rank: usize,
+    },
+    /// The padding of a transposed convolution takes away more than there is.
+    #[error("the output along {axis} has {without_padding} elements, of which the padding takes away {padding}")]
+    NegativeOutput {
+        /// Letter of the axis.
+        axis: char,
+        /// Extent of the output before padding is taken off.
+        without_padding: u64,
+        /// Padding before and after.
+        padding: u64,
+    },
     /// A total does not fit 64 bits.
     #[error("{what} overflow 64 bits: {factors}")]
     Overflow {

@@ -1,9 +1,10 @@
 //! The canonical key: a convolution as one word, `n1c64h56w56_k128r3s3_s2_p1`.
 //!
 //! Tokens are joined by `_`: the input `n c [d] h w`, the kernel `k [t] r s`, then what differs from stride 1, padding 0,
-//! dilation 1, one group: `s`, `p`, `d`, `g`. A value that differs between axes is written per axis with `x`, outermost first;
+//! dilation 1, one group: `s`, `p`, `d`, `g`; a transposed convolution ends in `t` with its output padding (`t0` where it has none), and
+//! all its sizes are in its own terms. A value that differs between axes is written per axis with `x`, outermost first;
 //! padding that differs on its two sides as `before:after`. `Display` writes the one canonical form; `FromStr` also takes
-//! the last four tokens in any order and spelled out where the default would do.
+//! the last five tokens in any order and spelled out where the default would do.
 
 use super::axis::NAMES;
 use super::{Axis, Conv, ConvError, ConvSpec, KeyError};
@@ -12,23 +13,27 @@ use std::str::FromStr;
 
 impl fmt::Display for Conv {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let spec = ConvSpec::from(*self);
         let names = &NAMES[3 - self.rank()..];
-        let mut key = format!("n{}c{}", self.batch(), self.channels_in());
-        for (axis, name) in self.axes().iter().zip(names) {
+        let mut key = format!("n{}c{}", spec.batch, spec.channels_in);
+        for (axis, name) in spec.axes.iter().zip(names) {
             write!(key, "{}{}", name.input, axis.size)?;
         }
-        write!(key, "_k{}", self.channels_out())?;
-        for (axis, name) in self.axes().iter().zip(names) {
+        write!(key, "_k{}", spec.channels_out)?;
+        for (axis, name) in spec.axes.iter().zip(names) {
             write!(key, "{}{}", name.kernel, axis.kernel)?;
         }
         let padding = |a: &Axis| {
             if a.pad_before == a.pad_after { a.pad_before.to_string() } else { format!("{}:{}", a.pad_before, a.pad_after) }
         };
+        let each = |value: &dyn Fn(&Axis) -> String| per_axis(spec.axes.iter().map(value).collect());
+        let output_padding = spec.output_padding.iter().map(|t| per_axis(t.iter().map(u64::to_string).collect())).collect();
         for (letter, default, values) in [
-            ('s', "1", self.per_axis(|a| a.stride.to_string())),
-            ('p', "0", self.per_axis(padding)),
-            ('d', "1", self.per_axis(|a| a.dilation.to_string())),
-            ('g', "1", self.groups().to_string()),
+            ('s', "1", each(&|a| a.stride.to_string())),
+            ('p', "0", each(&padding)),
+            ('d', "1", each(&|a| a.dilation.to_string())),
+            ('g', "1", spec.groups.to_string()),
+            ('t', "", output_padding),
         ] {
             if values != default {
                 write!(key, "_{letter}{values}")?;
@@ -38,12 +43,9 @@ impl fmt::Display for Conv {
     }
 }
 
-impl Conv {
-    /// One value where all axes agree, else one per axis joined by `x`.
-    fn per_axis(&self, value: impl Fn(&Axis) -> String) -> String {
-        let values: Vec<String> = self.axes().iter().map(value).collect();
-        if values.windows(2).all(|w| w[0] == w[1]) { values[0].clone() } else { values.join("x") }
-    }
+/// One value where all axes agree, else one per axis joined by `x`.
+fn per_axis(values: Vec<String>) -> String {
+    if values.windows(2).all(|w| w[0] == w[1]) { values[0].clone() } else { values.join("x") }
 }
 
 impl FromStr for Conv {
@@ -90,9 +92,9 @@ impl Parser<'_> {
         while self.peek().is_some() {
             self.letter('_', "tokens are joined by '_'")?;
             let letter = match self.peek() {
-                Some(letter @ ('s' | 'p' | 'd' | 'g')) if !seen.contains(letter) => letter,
-                Some(letter @ ('s' | 'p' | 'd' | 'g')) => return Err(self.error(&format!("a second token '{letter}'"))),
-                _ => return Err(self.error("expected s (stride), p (padding), d (dilation) or g (groups)")),
+                Some(letter @ ('s' | 'p' | 'd' | 'g' | 't')) if !seen.contains(letter) => letter,
+                Some(letter @ ('s' | 'p' | 'd' | 'g' | 't')) => return Err(self.error(&format!("a second token '{letter}'"))),
+                _ => return Err(self.error("expected s (stride), p (padding), d (dilation), g (groups) or t (transposed)")),
             };
             seen.push(letter);
             self.at += 1;
@@ -100,6 +102,12 @@ impl Parser<'_> {
                 's' => self.each_axis(&mut spec.axes, |a, (before, _)| a.stride = before)?,
                 'd' => self.each_axis(&mut spec.axes, |a, (before, _)| a.dilation = before)?,
                 'p' => self.each_axis(&mut spec.axes, |a, (before, after)| *a = a.pad(before, after.unwrap_or(before)))?,
+                't' => {
+                    // Read as one value for each axis, through axes of its own.
+                    let mut padding = vec![Axis::POINT; rank];
+                    self.each_axis(&mut padding, |a, (value, _)| a.size = value)?;
+                    spec.output_padding = Some(padding.iter().map(|a| a.size).collect());
+                }
                 _ => spec.groups = self.number("the group count")?,
             }
         }

@@ -7,10 +7,12 @@ mod axis;
 mod element;
 mod error;
 mod key;
+mod tensor;
 
 pub use axis::Axis;
-pub use element::{ElementType, Pass};
+pub use element::{ElementType, Layout, Pass};
 pub use error::{ConvError, KeyError};
+pub use tensor::Tensor;
 
 use crate::units::product;
 use serde::{Deserialize, Serialize};
@@ -21,6 +23,9 @@ pub const MAX_EXTENT: u64 = u32::MAX as u64;
 /// A convolution: batch `N`, channels `C` → `K` in `g` groups, and one to three spatial axes.
 ///
 /// Tensors are dense, outermost first: input `N,C,[D,]H,W`, weights `K,C/g,[T,]R,S`, output `N,K,[O,]P,Q`.
+///
+/// A transposed convolution is held as the convolution that it mirrors, whose backward data pass it computes: all sizes here are that one's,
+/// so that what a person calls its input is the output here. Its weights `C,K/g,[T,]R,S`, in its own terms, are the same tensor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "ConvSpec", into = "ConvSpec")]
 pub struct Conv {
@@ -32,6 +37,8 @@ pub struct Conv {
     axes: [Axis; 3],
     element: ElementType,
     pass: Pass,
+    layout: Layout,
+    transposed: bool,
 }
 
 /// The unvalidated sizes of a convolution, as a builder with the usual defaults: what readers of other notations fill in.
@@ -52,12 +59,35 @@ pub struct ConvSpec {
     pub element: ElementType,
     /// Which of the three convolutions of training this is.
     pub pass: Pass,
+    /// In which order feature maps lie on the device.
+    #[serde(default)]
+    pub layout: Layout,
+    /// Of a transposed convolution what is added to its output's extents, axis by axis. All other sizes are in its own terms then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_padding: Option<Vec<u64>>,
 }
 
 impl ConvSpec {
     /// A forward f32 problem of one group over `axes`, outermost first.
     pub fn new(batch: u64, channels_in: u64, channels_out: u64, axes: &[Axis]) -> Self {
-        Self { batch, channels_in, channels_out, groups: 1, axes: axes.to_vec(), element: ElementType::F32, pass: Pass::Forward }
+        Self {
+            batch,
+            channels_in,
+            channels_out,
+            groups: 1,
+            axes: axes.to_vec(),
+            element: ElementType::F32,
+            pass: Pass::Forward,
+            layout: Layout::Nchw,
+            output_padding: None,
+        }
+    }
+
+    /// The same as a transposed convolution, with its output larger by `output_padding`, axis by axis.
+    #[must_use]
+    pub fn transposed(mut self, output_padding: &[u64]) -> Self {
+        self.output_padding = Some(output_padding.to_vec());
+        self
     }
 
     /// The same with `groups` groups.
@@ -93,18 +123,31 @@ impl ConvSpec {
         }
         let mut axes = [Axis::POINT; 3];
         axes[3 - rank..].copy_from_slice(&self.axes);
-        for (axis, names) in axes.iter().zip(axis::NAMES) {
-            axis.check(&names)?;
+        let mut channels = [self.channels_in, self.channels_out];
+        if let Some(output_padding) = &self.output_padding {
+            if output_padding.len() != rank {
+                return Err(ConvError::OutputPaddings { values: output_padding.len(), rank });
+            }
+            for ((axis, names), &padding) in axes[3 - rank..].iter_mut().zip(&axis::NAMES[3 - rank..]).zip(output_padding) {
+                *axis = axis.mirrored(names, padding)?;
+            }
+            channels.reverse();
+        } else {
+            for (axis, names) in axes.iter().zip(axis::NAMES) {
+                axis.check(&names)?;
+            }
         }
         let conv = Conv {
             batch: self.batch,
-            channels_in: self.channels_in,
-            channels_out: self.channels_out,
+            channels_in: channels[0],
+            channels_out: channels[1],
             groups: self.groups,
             rank,
             axes,
             element: self.element,
             pass: self.pass,
+            layout: self.layout,
+            transposed: self.output_padding.is_some(),
         };
         conv.check_totals()?;
         Ok(conv)
@@ -121,14 +164,23 @@ impl TryFrom<ConvSpec> for Conv {
 
 impl From<Conv> for ConvSpec {
     fn from(conv: Conv) -> Self {
+        let mut axes = conv.axes().to_vec();
+        let mut channels = [conv.channels_in, conv.channels_out];
+        let output_padding = conv.transposed.then(|| axes.iter().map(Axis::output_padding).collect());
+        if conv.transposed {
+            axes.iter_mut().for_each(|axis| axis.size = axis.output());
+            channels.reverse();
+        }
         Self {
             batch: conv.batch,
-            channels_in: conv.channels_in,
-            channels_out: conv.channels_out,
+            channels_in: channels[0],
+            channels_out: channels[1],
             groups: conv.groups,
-            axes: conv.axes().to_vec(),
+            axes,
             element: conv.element,
             pass: conv.pass,
+            layout: conv.layout,
+            output_padding,
         }
     }
 }
@@ -184,9 +236,34 @@ impl Conv {
         self.element
     }
 
-    /// Which of the three convolutions of training this is.
+    /// Which of the three convolutions of training this is, as a person names it.
     pub fn pass(&self) -> Pass {
         self.pass
+    }
+
+    /// Which of the three is computed with the sizes held here: of a transposed convolution forward and backward data change places.
+    pub fn computes(&self) -> Pass {
+        match (self.transposed, self.pass) {
+            (true, Pass::Forward) => Pass::BackwardData,
+            (true, Pass::BackwardData) => Pass::Forward,
+            (_, same) => same,
+        }
+    }
+
+    /// Whether a person named it as a transposed convolution.
+    pub fn is_transposed(&self) -> bool {
+        self.transposed
+    }
+
+    /// In which order feature maps lie on the device.
+    pub fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    /// The same problem with feature maps in another order.
+    #[must_use]
+    pub fn with_layout(self, layout: Layout) -> Self {
+        Self { layout, ..self }
     }
 
     /// The same problem with elements of another type.
@@ -270,7 +347,7 @@ impl Conv {
         let sizes = self.axes.map(|a| a.size);
         let kernels = self.axes.map(|a| a.kernel);
         let outputs = self.axes.map(|a| a.output());
-        let bytes = self.element.bytes();
+        let bytes = self.element.result().bytes();
         let cg = self.group_channels_in();
         let totals: [(&'static str, Vec<u64>); 4] = [
             ("bytes of the input", [&[batch, self.channels_in, bytes][..], &sizes].concat()),

@@ -154,7 +154,7 @@ impl<'g> Loaded<'g> {
     /// [`DeviceError`] from the device.
     pub fn write_all(&self) -> Result<(), DeviceError> {
         for (id, buffer) in self.plan.numbered() {
-            if matches!(buffer.role, Role::Input | Role::Weights | Role::Bias) {
+            if id != self.plan.result && matches!(buffer.role, Role::Input | Role::Weights | Role::Output | Role::Bias) {
                 self.upload(id, &vec![1.0; usize::try_from(buffer.elements).unwrap_or(usize::MAX)])?;
             }
         }
@@ -179,7 +179,7 @@ impl<'g> Loaded<'g> {
         self.gpu.wait("clearing the buffers")
     }
 
-    /// Fills outputs and workspaces with NaN, so that an element nobody wrote, or read before it was written, shows.
+    /// Fills the result and workspaces with NaN, so that an element nobody wrote, or read before it was written, shows.
     ///
     /// # Errors
     /// [`DeviceError`] from the device.
@@ -188,7 +188,7 @@ impl<'g> Loaded<'g> {
         // All bits set is a NaN in every float format.
         let piece = vec![0xFF_u8; usize::try_from(PIECE).unwrap_or(usize::MAX)];
         for (i, buffer) in self.plan.buffers.iter().enumerate() {
-            if !matches!(buffer.role, Role::Output | Role::Workspace) {
+            if BufferId(i) != self.plan.result && buffer.role != Role::Workspace {
                 continue;
             }
             let copies = if buffer.role == Role::Workspace { 1 } else { self.sets.len() };

@@ -14,7 +14,7 @@ pub use error::LedgerError;
 pub use liveness::{kept, peak, peak_of_gradients};
 pub use network::{Line, Optimizer, Precision, Role, Training, forward, inference, parameter_bytes, training};
 
-use crate::conv::{Axis, Conv};
+use crate::conv::{Axis, Conv, Tensor};
 use crate::units::{Bytes, Ops};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -44,14 +44,19 @@ impl fmt::Display for Ledger {
     }
 }
 
+/// Bytes of a tensor, or of its gradient where the pass is about that.
+pub fn tensor(conv: &Conv, tensor: Tensor) -> Bytes {
+    Bytes(conv.elements(tensor) * conv.element_of(tensor).bytes())
+}
+
 /// Bytes of the weights, `K·C/g·T·R·S·b`.
 pub fn parameters(conv: &Conv) -> Bytes {
-    Bytes(conv.weight_elements() * conv.element().bytes())
+    tensor(conv, Tensor::Weights)
 }
 
 /// Bytes of input and output together.
 pub fn activations(conv: &Conv) -> Bytes {
-    Bytes((conv.input_elements() + conv.output_elements()) * conv.element().bytes())
+    Bytes(tensor(conv, Tensor::Input).0 + tensor(conv, Tensor::Output).0)
 }
 
 /// Operations of the direct method, `2·N·K·O·P·Q·C/g·T·R·S`; taps that fall in the padding are counted.

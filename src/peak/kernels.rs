@@ -60,7 +60,7 @@ impl MultiplyAdd {
     pub(super) fn shapes(element: ElementType) -> Vec<Self> {
         let shapes: &[_] = match element {
             ElementType::F16 => &[(2, true, 64), (2, false, 64), (4, true, 256)],
-            ElementType::F32 | ElementType::U32 => {
+            ElementType::F32 | ElementType::I8 | ElementType::I32 | ElementType::U32 => {
                 &[(2, true, 64), (2, false, 64), (3, true, 64), (4, true, 64), (4, false, 256), (8, true, 256)]
             }
         };
@@ -89,7 +89,7 @@ impl MultiplyAdd {
         let steps = work.rounds * UNROLL;
         let chain = |first: u32| match self.element {
             ElementType::F16 => (first + steps).min(HALF_SATURATES),
-            ElementType::F32 | ElementType::U32 => first + steps,
+            ElementType::F32 | ElementType::I8 | ElementType::I32 | ElementType::U32 => first + steps,
         };
         let vector = |j: u32| (0..4).map(|component| chain((invocation & 3) + j + component)).sum::<u32>();
         exact((0..self.chains).map(vector).sum())
@@ -208,7 +208,8 @@ fn finish(
     }
     let problem = [problem, &[("groups_x", groups / rows)]].concat();
     kernel.problem_fields = problem.iter().map(|(name, _)| (*name).to_owned()).collect();
-    let mut plan = Plan { buffers: buffers.to_vec(), steps: Vec::new(), tuning: String::new() };
+    let result = BufferId(buffers.len() - 1);
+    let mut plan = Plan { buffers: buffers.to_vec(), result, steps: Vec::new(), tuning: String::new() };
     let mut bindings: Vec<_> = (0..buffers.len()).map(|i| plan.whole(BufferId(i))).collect();
     if let Some(last) = bindings.last_mut() {
         last.writes = true;

@@ -11,7 +11,7 @@ pub use kernel::{Binding, Constant, Kernel, Step};
 pub use limits::{DeviceClass, Limits};
 pub use tuning::{Rule, ShapeClass, Sharing, Tile, TileError, TiledKernel, Tuning, TuningError, TuningFile};
 
-use crate::conv::{Conv, ElementType};
+use crate::conv::{Conv, ElementType, Tensor};
 use crate::ledger::Ledger;
 use crate::units::{Bytes, Ops, product};
 use serde::{Deserialize, Serialize};
@@ -20,13 +20,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// The feature map read.
+    /// The feature map before the convolution, or its gradient.
     Input,
-    /// The filter.
+    /// The filter, or its gradient.
     Weights,
     /// One value for each output channel.
     Bias,
-    /// The feature map written.
+    /// The feature map after the convolution, or its gradient.
     Output,
     /// Anything an algorithm keeps in between.
     Workspace,
@@ -87,6 +87,8 @@ impl Buffer {
 pub struct Plan {
     /// The buffers; a step refers to them by index.
     pub buffers: Vec<Buffer>,
+    /// The buffer that holds the result.
+    pub result: BufferId,
     /// The dispatches, in order.
     pub steps: Vec<Step>,
     /// The device-dependent choices made (tile sizes, workgroup sizes), as recorded with a row.
@@ -139,16 +141,30 @@ pub fn workspace_bytes(what: &str, factors: &[u64], element: ElementType) -> Res
 }
 
 impl Plan {
-    /// A plan with a convolution's three tensors and no steps yet: buffers 0, 1 and 2 are input, weights, output.
+    /// A plan with a convolution's three tensors and no steps yet: buffers 0, 1 and 2 are input, weights, output, or their gradients.
     pub fn new(conv: &Conv) -> Self {
-        let tensor =
-            |name: &str, role, elements| Buffer { name: name.into(), role, element: conv.element(), elements, lifetime: Lifetime::Call };
-        let buffers = vec![
-            tensor("input", Role::Input, conv.input_elements()),
-            tensor("weights", Role::Weights, conv.weight_elements()),
-            tensor("output", Role::Output, conv.output_elements()),
-        ];
-        Self { buffers, steps: Vec::new(), tuning: String::new() }
+        let buffer = |tensor: Tensor| Buffer {
+            name: conv.tensor_name(tensor).into(),
+            role: match conv.named(tensor) {
+                Tensor::Input => Role::Input,
+                Tensor::Weights => Role::Weights,
+                Tensor::Output => Role::Output,
+            },
+            element: conv.element_of(tensor),
+            elements: conv.elements(tensor),
+            lifetime: Lifetime::Call,
+        };
+        let buffers = Tensor::ALL.map(buffer).to_vec();
+        Self { buffers, result: Self::of(conv.result()), steps: Vec::new(), tuning: String::new() }
+    }
+
+    /// The buffer of a tensor, in the plan of a convolution.
+    pub const fn of(tensor: Tensor) -> BufferId {
+        match tensor {
+            Tensor::Input => Self::INPUT,
+            Tensor::Weights => Self::WEIGHTS,
+            Tensor::Output => Self::OUTPUT,
+        }
     }
 
     /// The input every plan begins with.

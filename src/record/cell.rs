@@ -1,7 +1,7 @@
 //! One cell: how each type of value is written and read back.
 
 use crate::algorithm::Variant;
-use crate::conv::{Conv, ElementType, KeyError, Pass};
+use crate::conv::{Conv, ElementType, KeyError, Layout, Pass};
 use crate::device::Clock;
 use crate::ledger::Ledger;
 use crate::plan::{Lifetime, Role};
@@ -188,7 +188,7 @@ macro_rules! cells_by_name {
     )*};
 }
 
-cells_by_name!(Cache, Clock, ElementType, Ledger, Lifetime, Pass, Role, Status, StepLimit);
+cells_by_name!(Cache, Clock, ElementType, Layout, Ledger, Lifetime, Pass, Role, Status, StepLimit);
 
 fn by_name<T: DeserializeOwned>(text: &str) -> Result<T, Problem> {
     let name: StrDeserializer<'_, NameError> = text.into_deserializer();

@@ -4,7 +4,7 @@
 //! an empty cell, never 0 or NaN.
 
 use crate::algorithm::Variant;
-use crate::conv::{Conv, ElementType, Pass};
+use crate::conv::{Conv, ElementType, Layout, Pass};
 use crate::device::Clock;
 use crate::ledger::Ledger;
 use crate::peak::Limit as StepLimit;
@@ -91,6 +91,11 @@ impl CaseKey {
     /// The pass column.
     pub fn pass(&self) -> Pass {
         self.conv.pass()
+    }
+
+    /// The layout column.
+    pub fn layout(&self) -> Layout {
+        self.conv.layout()
     }
 
     /// The dtype column.

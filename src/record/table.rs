@@ -3,7 +3,7 @@
 
 use super::cell::{Cell, Kind, Problem, Value};
 use super::{CaseKey, Environment, LedgerRow, Measurement, RecordError, SampleRow, StepRow};
-use crate::conv::{Conv, ConvSpec, ElementType, Pass};
+use crate::conv::{Conv, ConvSpec, ElementType, Layout, Pass};
 use csv::StringRecord;
 use std::path::Path;
 
@@ -150,12 +150,13 @@ impl CellReader<'_> {
         Err(self.error(Problem(format!("is of another run: environment.json says {expected:?}"))))
     }
 
-    /// The columns `conv`, `pass` and `dtype`, which are one value.
+    /// The columns `conv`, `pass`, `dtype` and `layout`, which are one value.
     fn conv(&mut self) -> Result<Conv, RecordError> {
         let conv: Conv = self.next()?;
         let pass: Pass = self.next()?;
         let element: ElementType = self.next()?;
-        ConvSpec { element, pass, ..conv.into() }.build().map_err(|error| {
+        let layout: Layout = self.next()?;
+        ConvSpec { element, pass, layout, ..conv.into() }.build().map_err(|error| {
             self.at -= 1;
             self.error(Problem(format!("is impossible: {error}")))
         })
@@ -181,7 +182,7 @@ macro_rules! table {
             const FILE: &'static str = $file;
             const COLUMNS: &'static [&'static str] = &[
                 $(stringify!($run),)*
-                "suite", "layer", "conv", "pass", "dtype", "algorithm", "variant",
+                "suite", "layer", "conv", "pass", "dtype", "layout", "algorithm", "variant",
                 $(stringify!($before),)*
                 "cache",
                 $(stringify!($after),)*
@@ -191,7 +192,7 @@ macro_rules! table {
                 // The columns of the run and of the case are texts.
                 vec![
                     $({ let _ = stringify!($run); Kind::Text },)*
-                    Kind::Text, Kind::Text, Kind::Text, Kind::Text, Kind::Text, Kind::Text, Kind::Text,
+                    Kind::Text, Kind::Text, Kind::Text, Kind::Text, Kind::Text, Kind::Text, Kind::Text, Kind::Text,
                     $(kind_of(|row: &Self| &row.$before),)*
                     Kind::Text,
                     $(kind_of(|row: &Self| &row.$after),)*
@@ -206,6 +207,7 @@ macro_rules! table {
                 cells.put(conv)?;
                 cells.put(&conv.pass())?;
                 cells.put(&conv.element())?;
+                cells.put(&conv.layout())?;
                 cells.put(algorithm)?;
                 cells.put(variant)?;
                 $(cells.put(&self.$before)?;)*

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::conv::tests::any_conv;
+use crate::conv::{ConvSpec, Tensor};
 use proptest::prelude::*;
 
 /// The formula of the module's head, output by output, with signed coordinates and a test for the padding at every tap.
@@ -44,22 +45,91 @@ fn values(count: u64, phase: f32) -> Vec<f32> {
     (0..count).map(|i| (i as f32 * 0.731 + phase).sin()).collect()
 }
 
+/// The gradients by their definition: every product of the forward pass, added to what it is a gradient of.
+#[expect(clippy::many_single_char_names, reason = "the letters of the formula")]
+fn backward_by_definition(conv: &Conv, first: &[f32], dy: &[f32]) -> Vec<f64> {
+    let int = |x: u64| i64::try_from(x).expect("small");
+    let [d, h, w] = conv.axes_3d();
+    let coordinate = |a: &Axis, output: u64, tap: u64| int(output * a.stride + tap * a.dilation) - int(a.pad_before);
+    let mut result = vec![0.0; index(conv.result_elements())];
+    for n in 0..conv.batch() {
+        for k in 0..conv.channels_out() {
+            for (o, p, q) in triples([d.output(), h.output(), w.output()]) {
+                let y = f64::from(dy[index((((n * conv.channels_out() + k) * d.output() + o) * h.output() + p) * w.output() + q)]);
+                for c in 0..conv.group_channels_in() {
+                    let channel = int(k / conv.group_channels_out() * conv.group_channels_in() + c);
+                    for (t, r, s) in triples([d.kernel, h.kernel, w.kernel]) {
+                        let (z, v, x) = (coordinate(&d, o, t), coordinate(&h, p, r), coordinate(&w, q, s));
+                        let inside = |i: i64, a: &Axis| (0..int(a.size)).contains(&i);
+                        if !(inside(z, &d) && inside(v, &h) && inside(x, &w)) {
+                            continue;
+                        }
+                        let at = (((int(n * conv.channels_in()) + channel) * int(d.size) + z) * int(h.size) + v) * int(w.size) + x;
+                        let at = usize::try_from(at).expect("inside");
+                        let tap = index((((k * conv.group_channels_in() + c) * d.kernel + t) * h.kernel + r) * w.kernel + s);
+                        match conv.computes() {
+                            Pass::BackwardData => result[at] += f64::from(first[tap]) * y,
+                            _ => result[tap] += f64::from(first[at]) * y,
+                        }
+                    }
+                }
+            }
+        }
+    }
+    result
+}
+
+fn operands(conv: &Conv) -> [Vec<f32>; 2] {
+    let [first, second] = conv.operands().map(|tensor| conv.elements(tensor));
+    [values(first, 0.3), values(second, 1.7)]
+}
+
+fn any_pass() -> impl Strategy<Value = Pass> {
+    prop::sample::select(Pass::ALL.to_vec())
+}
+
 proptest! {
     #[test]
-    fn whole_and_points_are_the_definition(conv in any_conv()) {
-        let (input, weights) = (values(conv.input_elements(), 0.3), values(conv.weight_elements(), 1.7));
-        let expected = by_definition(&conv, &input, &weights);
-        prop_assert_eq!(&whole(&conv, &input, &weights), &expected);
-        let backwards: Vec<u64> = (0..conv.output_elements()).rev().collect();
-        let mut points = at_points(&conv, &input, &weights, &backwards);
+    fn whole_and_points_are_the_definition(conv in any_conv(), pass in any_pass()) {
+        let conv = conv.with_pass(pass);
+        let [first, second] = operands(&conv);
+        let found = whole(&conv, &first, &second);
+        if pass == Pass::Forward {
+            prop_assert_eq!(&found, &by_definition(&conv, &first, &second));
+        } else {
+            let expected = backward_by_definition(&conv, &first, &second);
+            prop_assert_eq!(found.len(), expected.len());
+            for (found, expected) in found.iter().zip(&expected) {
+                // The orders of addition differ.
+                prop_assert!((found - expected).abs() <= 1e-12 * (1.0 + expected.abs()), "{} {}", found, expected);
+            }
+        }
+        let backwards: Vec<u64> = (0..conv.result_elements()).rev().collect();
+        let mut points = at_points(&conv, &first, &second, &backwards);
         points.reverse();
-        prop_assert_eq!(&points, &expected);
+        prop_assert_eq!(&points, &found);
+    }
+
+    /// A transposed convolution is the gradient of the one it mirrors with respect to the input.
+    #[test]
+    fn transposed_is_backward_data(conv in any_conv()) {
+        let key = format!("{conv}");
+        let [first, second] = operands(&conv.with_pass(Pass::BackwardData));
+        let spec = ConvSpec::from(conv);
+        let output_padding: Vec<u64> = conv.axes().iter().map(|a| (a.padded() - a.span()) % a.stride).collect();
+        let axes: Vec<Axis> = conv.axes().iter().map(|a| Axis { size: a.output(), ..*a }).collect();
+        let transposed = ConvSpec { channels_in: spec.channels_out, channels_out: spec.channels_in, axes, ..spec }.transposed(&output_padding);
+        let transposed = transposed.build().expect("the mirror image of a convolution that exists");
+        prop_assert_eq!(transposed.shape(Tensor::Input), conv.input_shape(), "{}", key);
+        prop_assert_eq!(whole(&transposed, &first, &second), whole(&conv.with_pass(Pass::BackwardData), &first, &second));
+        prop_assert_eq!(transposed.to_string().parse::<Conv>().expect("own key"), transposed);
     }
 
     #[test]
-    fn output_indices_round_trip(conv in any_conv()) {
-        for flat in 0..conv.output_elements() {
-            prop_assert_eq!(OutputIndex::of(&conv, flat).flat(&conv), flat);
+    fn result_indices_round_trip(conv in any_conv(), pass in any_pass()) {
+        let conv = conv.with_pass(pass);
+        for flat in 0..conv.result_elements() {
+            prop_assert_eq!(ResultIndex::of(&conv, flat).flat(&conv), flat);
         }
     }
 }

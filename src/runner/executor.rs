@@ -10,7 +10,7 @@ use crate::peak::{self, PeakError, Peaks};
 use crate::plan::{DeviceClass, Plan, Unsupported};
 use crate::record::{Cache, CaseKey, CaseRows, Measurement, Status};
 use crate::units::Bytes;
-use crate::verify::{Comparison, Expectation, Inputs, tolerance};
+use crate::verify::{Comparison, Expectation, Inputs, on_host, tolerance};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use sysinfo::{MemoryRefreshKind, RefreshKind, System};
@@ -110,8 +110,9 @@ impl DeviceExecutor {
         let before = Held::now(&self.gpu, &self.meter);
         let loaded = Loaded::new(&self.gpu, plan, usize::try_from(sets).unwrap_or(1))?;
         book(&loaded, rows);
-        loaded.upload(Plan::INPUT, &problem.inputs.input)?;
-        loaded.upload(Plan::WEIGHTS, &problem.inputs.weights)?;
+        for (tensor, values) in problem.inputs.on_device(&case.conv) {
+            loaded.upload(Plan::of(tensor), &values)?;
+        }
         loaded.poison()?;
 
         phase(Phase::Verifying);
@@ -119,7 +120,7 @@ impl DeviceExecutor {
         let watch = Watch::begin(&self.meter);
         loaded.execute(1, Clock::Host)?;
         rows.measurement.peak_resident_bytes = watch.finish().map(|bytes| bytes.0);
-        let output = loaded.download(Plan::OUTPUT)?;
+        let output = on_host(&case.conv, loaded.download(loaded.plan().result)?);
         let start = Instant::now();
         judge(&problem.expectation.compare(&output), tolerance, &mut rows.measurement);
         self.verification += start.elapsed();

@@ -4,6 +4,7 @@
 
 use super::{Prediction, RunnerError, Selection, predict};
 use crate::algorithm::{Algorithm, Variant};
+use crate::conv::Conv;
 use crate::plan::{Limits, Unsupported};
 use crate::record::{Cache, CaseKey, CaseRows, Status};
 use crate::suite::{Layer, Suite};
@@ -135,9 +136,7 @@ impl Request<'_> {
     fn decide(&self, prediction: Prediction, obstacle: Option<Unsupported>) -> Planned {
         let (status, reason) = match obstacle {
             Some(why @ (Unsupported::Problem(_) | Unsupported::Variant(_))) => (Status::Unsupported, why.to_string()),
-            _ if prediction.case.conv.batch() == 0 => {
-                (Status::Skipped, "the batch is 0: the output is empty, there is nothing to compute".to_owned())
-            }
+            _ if prediction.case.conv.is_empty() => (Status::Skipped, nothing(&prediction.case.conv)),
             Some(why @ Unsupported::Limit { .. }) => (Status::OverLimit, why.to_string()),
             None => match (prediction.computation, self.workspace_limit) {
                 (Some(needed), Some(limit)) if needed > limit => {
@@ -148,4 +147,11 @@ impl Request<'_> {
         };
         Planned::Row(Box::new(prediction.rows(status, reason)))
     }
+}
+
+/// Why there is nothing to compute.
+fn nothing(conv: &Conv) -> String {
+    let why = if conv.batch() == 0 { "the batch is 0" } else { "the padding leaves no output" };
+    let result = if conv.result_elements() == 0 { "is empty" } else { "is zero everywhere" };
+    format!("{why}: the {} {result}, there is nothing to compute", conv.tensor_name(conv.result()))
 }

@@ -24,7 +24,7 @@ pub fn layer_columns(conv: &Conv) -> Option<[String; 12]> {
     let &[height, width] = conv.axes() else { return None };
     let uniform = (height.stride, height.dilation) == (width.stride, width.dilation)
         && [height.pad_after, width.pad_before, width.pad_after].iter().all(|&pad| pad == height.pad_before);
-    if !uniform || conv.pass() != Pass::Forward {
+    if !uniform || conv.pass() != Pass::Forward || conv.is_transposed() {
         return None;
     }
     let [n, c, h, w, k, r, s, stride, pad, dilation, groups] = [

@@ -6,7 +6,7 @@ use crate::conv::Conv;
 use crate::device::{Clock, DeviceError, Gpu, Loaded};
 use crate::measure::TICKS;
 use crate::plan::{Limits, Plan, Tuning};
-use crate::verify::{Expectation, Inputs, tolerance};
+use crate::verify::{Expectation, Inputs, on_host, tolerance};
 use serde::{Deserialize, Serialize};
 
 /// Trials kept loaded: more than a generation has, times the problems of a knob.
@@ -140,11 +140,12 @@ impl<'g> Bench<'g> {
     fn verify(&mut self, trial: &Trial, loaded: &Loaded) -> Result<(), TrialFailure> {
         let amplification = algorithm::find(&trial.algorithm).map_or(1.0, |algorithm| algorithm.amplification(&trial.conv));
         let truth = self.truth(&trial.conv, trial.seed);
-        loaded.upload(Plan::INPUT, &truth.inputs.input)?;
-        loaded.upload(Plan::WEIGHTS, &truth.inputs.weights)?;
+        for (tensor, values) in truth.inputs.on_device(&trial.conv) {
+            loaded.upload(Plan::of(tensor), &values)?;
+        }
         loaded.poison()?;
         loaded.execute(1, Clock::Host)?;
-        let output = loaded.download(Plan::OUTPUT)?;
+        let output = on_host(&trial.conv, loaded.download(loaded.plan().result)?);
         let verdict = truth.expectation.compare(&output).verdict(tolerance(&trial.conv, amplification));
         verdict.map_err(|wrong| TrialFailure { reason: format!("wrong result: {wrong}"), device_lost: false })
     }

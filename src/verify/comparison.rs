@@ -1,37 +1,46 @@
 //! The outcome of a comparison and the verdict on it.
 
 use super::ELEMENT_FACTOR;
-use crate::conv::Conv;
-use crate::reference::OutputIndex;
+use crate::conv::{Conv, Tensor};
+use crate::reference::ResultIndex;
 use crate::units::Grouped;
 use std::fmt;
 
-/// Where an output lies, for a person: `n0 k3 y0 x17`, with `z` first in three dimensions and `x` alone in one.
+/// Where an element of the result lies, for a person: `n0 k3 y0 x17`, with `z` first in three dimensions and `x` alone in one; of a
+/// gradient `n0 c3 y0 x17` or `k3 c0 r1 s2`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
-    index: OutputIndex,
+    index: ResultIndex,
     rank: usize,
+    /// Names of the two outer indices and of the position along depth, height and width.
+    names: [char; 5],
 }
 
 impl Place {
-    /// The place of the output at a flat C-order index.
+    /// The place of the element at a flat C-order index.
     ///
     /// # Panics
-    /// When `flat` is not below the number of outputs.
+    /// When `flat` is not below the number of results.
     pub fn of(conv: &Conv, flat: u64) -> Self {
-        Self { index: OutputIndex::of(conv, flat), rank: conv.rank() }
+        let names = match conv.named(conv.result()) {
+            Tensor::Input => ['n', 'c', 'z', 'y', 'x'],
+            Tensor::Weights => ['k', 'c', 't', 'r', 's'],
+            Tensor::Output => ['n', 'k', 'z', 'y', 'x'],
+        };
+        Self { index: ResultIndex::of(conv, flat), rank: conv.rank(), names }
     }
 
-    /// Image, channel and position.
-    pub fn index(&self) -> OutputIndex {
+    /// The indices.
+    pub fn index(&self) -> ResultIndex {
         self.index
     }
 }
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "n{} k{}", self.index.n, self.index.k)?;
-        ['z', 'y', 'x'].iter().zip(self.index.at).skip(3 - self.rank).try_for_each(|(name, at)| write!(f, " {name}{at}"))
+        let [first, second, position @ ..] = self.names;
+        write!(f, "{first}{} {second}{}", self.index.outer[0], self.index.outer[1])?;
+        position.iter().zip(self.index.at).skip(3 - self.rank).try_for_each(|(name, at)| write!(f, " {name}{at}"))
     }
 }
 

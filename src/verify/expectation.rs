@@ -3,7 +3,8 @@
 use super::comparison::{Comparison, Mismatch, Place};
 use super::inputs::Inputs;
 use super::points::{self, MAX_POINTS};
-use crate::conv::{Axis, Conv};
+use crate::conv::Conv;
+use crate::ledger::{operations, operations_without_padding};
 use crate::reference;
 use rayon::prelude::*;
 
@@ -37,14 +38,14 @@ impl Expectation {
     /// # Panics
     /// When the inputs do not have the lengths of the convolution's tensors.
     pub fn new(conv: &Conv, inputs: &Inputs, seed: u64) -> Self {
-        let Inputs { input, weights } = inputs;
-        let outputs = conv.output_elements();
-        let multiply_adds = outputs.saturating_mul(conv.reduction().max(8));
+        let [first, second] = conv.operands().map(|tensor| inputs.values(tensor));
+        let outputs = conv.result_elements();
+        let multiply_adds = (operations(conv).0 / 2).max(outputs.saturating_mul(8));
         let (points, values) = if multiply_adds <= WHOLE_MULTIPLY_ADDS || outputs <= MAX_POINTS as u64 {
-            (None, reference::whole(conv, input, weights))
+            (None, reference::whole(conv, first, second))
         } else {
             let points: Vec<u64> = points::choose(conv, seed);
-            let values = reference::at_points(conv, input, weights, &points);
+            let values = reference::at_points(conv, first, second, &points);
             (Some(points), values)
         };
         let norm = values.iter().map(|e| e * e).sum::<f64>().sqrt();
@@ -68,12 +69,12 @@ impl Expectation {
         self.points.is_none()
     }
 
-    /// Holds an output, `N,K,[O,]P,Q` in C order, against the expectation.
+    /// Holds a result, in C order with its channels second, against the expectation.
     ///
     /// # Panics
-    /// When `output` does not have the length of the convolution's output.
+    /// When `output` does not have the length of the convolution's result.
     pub fn compare(&self, output: &[f32]) -> Comparison {
-        assert_eq!(output.len() as u64, self.conv.output_elements(), "elements of the output of {}", self.conv);
+        assert_eq!(output.len() as u64, self.conv.result_elements(), "elements of the result of {}", self.conv);
         let count = |bad: fn(f32) -> bool| output.par_iter().filter(|&&x| bad(x)).count() as u64;
         let rms = self.norm / (self.values.len().max(1) as f64).sqrt();
         let (mut squares, mut max_abs, mut max_element) = (0.0, 0.0_f64, 0.0_f64);
@@ -109,9 +110,9 @@ impl Expectation {
 }
 
 /// The norm of the output on average over the signs of the data.
-fn usual_norm(conv: &Conv, Inputs { input, weights }: &Inputs) -> f64 {
+fn usual_norm(conv: &Conv, inputs: &Inputs) -> f64 {
     let mean_square = |values: &[f32]| values.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>() / values.len().max(1) as f64;
-    let taps: u64 = conv.axes_3d().iter().map(Axis::taps_inside).product();
-    let products = (conv.batch() * conv.channels_out() * conv.group_channels_in() * taps) as f64;
-    (mean_square(input) * mean_square(weights) * products).sqrt()
+    let products = (operations_without_padding(conv).0 / 2) as f64;
+    let [first, second] = conv.operands().map(|tensor| mean_square(inputs.values(tensor)));
+    (first * second * products).sqrt()
 }

@@ -1,28 +1,32 @@
 //! Reproducible random inputs.
 
-use crate::conv::{Conv, ElementType};
+use super::order;
+use crate::conv::{Conv, ElementType, Tensor};
 use half::f16;
-use rand::{Rng, SeedableRng};
+use rand::{Rng, RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
+use std::borrow::Cow;
 
 /// Elements drawn from one generator; part of what makes the values reproducible, so it never changes.
 const CHUNK: usize = 1 << 16;
 
-/// The tensors a convolution reads.
-#[derive(Debug, Clone, PartialEq)]
+/// The tensors a convolution reads; the one it writes is empty.
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Inputs {
     /// `N,C,[D,]H,W` in C order.
     pub input: Vec<f32>,
     /// `K,C/g,[T,]R,S` in C order.
     pub weights: Vec<f32>,
+    /// `N,K,[O,]P,Q` in C order: the gradient that backward passes read.
+    pub output: Vec<f32>,
 }
 
 impl Inputs {
     /// Fresh standard normals. The same `seed` and canonical key give the same values on every platform and with any number
     /// of threads; another key, seed or tensor gives unrelated ones. For f16 problems they are rounded to f16, since that is
-    /// what the device will read: the rounding of inputs is no error of an algorithm.
+    /// what the device will read: the rounding of inputs is no error of an algorithm. For i8 problems they are all 256 values alike.
     ///
     /// (One reservation: for a small share of draws the ziggurat of `rand_distr` calls the platform's `exp` or `ln`. A library
     /// that rounds these differently changes a value only where a comparison or the rounding to f32 hangs on f64's last place.)
@@ -30,20 +34,51 @@ impl Inputs {
     /// # Panics
     /// When a tensor does not fit the address space.
     pub fn random(conv: &Conv, seed: u64) -> Self {
-        let fill = |tensor: &str, elements: u64| {
+        let fill = |purpose: &str, elements: u64| {
             let mut values = vec![0.0; usize::try_from(elements).expect("a tensor that fits memory")];
             values.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, values)| {
-                let mut rng = generator(seed, conv, tensor, chunk as u64);
-                values.fill_with(|| StandardNormal.sample(&mut rng));
-                if conv.element() == ElementType::F16 {
-                    for x in values {
-                        *x = f16::from_f32(*x).to_f32();
-                    }
+                let mut rng = generator(seed, conv, purpose, chunk as u64);
+                match conv.element() {
+                    ElementType::F16 => values.fill_with(|| f16::from_f32(StandardNormal.sample(&mut rng)).to_f32()),
+                    ElementType::I8 => values.fill_with(|| f32::from(rng.random::<i8>())),
+                    _ => values.fill_with(|| StandardNormal.sample(&mut rng)),
                 }
             });
             values
         };
-        Self { input: fill("input", conv.input_elements()), weights: fill("weights", conv.weight_elements()) }
+        let mut inputs = Self::default();
+        for tensor in conv.operands() {
+            let purpose = match tensor {
+                Tensor::Input => "input",
+                Tensor::Weights => "weights",
+                Tensor::Output => "output",
+            };
+            *inputs.values_mut(tensor) = fill(purpose, conv.elements(tensor));
+        }
+        inputs
+    }
+
+    /// The values of a tensor.
+    pub fn values(&self, tensor: Tensor) -> &[f32] {
+        match tensor {
+            Tensor::Input => &self.input,
+            Tensor::Weights => &self.weights,
+            Tensor::Output => &self.output,
+        }
+    }
+
+    /// The values of a tensor, to be set.
+    pub fn values_mut(&mut self, tensor: Tensor) -> &mut Vec<f32> {
+        match tensor {
+            Tensor::Input => &mut self.input,
+            Tensor::Weights => &mut self.weights,
+            Tensor::Output => &mut self.output,
+        }
+    }
+
+    /// The tensors that are read, each in the order in which it lies on the device.
+    pub fn on_device(&self, conv: &Conv) -> [(Tensor, Cow<'_, [f32]>); 2] {
+        conv.operands().map(|tensor| (tensor, order::on_device(conv, tensor, self.values(tensor))))
     }
 }
 

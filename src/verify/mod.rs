@@ -11,6 +11,7 @@
 mod comparison;
 mod expectation;
 mod inputs;
+mod order;
 mod points;
 #[cfg(test)]
 mod tests;
@@ -19,5 +20,6 @@ mod tolerance;
 pub use comparison::{Comparison, Mismatch, Place, WrongResult};
 pub use expectation::{Expectation, WHOLE_MULTIPLY_ADDS};
 pub use inputs::Inputs;
+pub use order::{on_device, on_host};
 pub use points::{MAX_POINTS, RANDOM_POINTS};
 pub use tolerance::{ELEMENT_FACTOR, tolerance};

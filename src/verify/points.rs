@@ -2,7 +2,7 @@
 
 use super::inputs::generator;
 use crate::conv::Conv;
-use crate::reference::OutputIndex;
+use crate::reference::ResultIndex;
 use rand::RngExt;
 use std::collections::BTreeSet;
 
@@ -17,32 +17,33 @@ pub const MAX_POINTS: usize = 10_000;
 
 /// Flat indices, ascending and distinct, of the outputs to compare in a problem of more than [`MAX_POINTS`]:
 ///
-/// * all corners of the output box, for the first and last image and the first and last output channel of the first and
-///   last group;
+/// * all corners of the result's box, for the first and last image and the first and last channel of the first and last group;
 /// * on every corner, edge and face of the box [`BORDER_POINTS`] at random images, channels and positions along it;
 /// * [`RANDOM_POINTS`] others anywhere.
 pub(super) fn choose(conv: &Conv, seed: u64) -> Vec<u64> {
     let mut rng = generator(seed, conv, "points", 0);
-    let extents = conv.axes_3d().map(|a| a.output());
+    let extents = conv.result_extents();
+    let [outer, inner] = conv.result_outer();
+    // First and last, of the first and of the last group.
+    let ends = |(count, groups): (u64, u64)| [0, count / groups - 1, count - count / groups, count - 1];
     let mut chosen = BTreeSet::new();
     for pins in pin_patterns(extents) {
         if let [Some(z), Some(y), Some(x)] = pins {
-            let per_group = conv.group_channels_out();
-            for n in [0, conv.batch() - 1] {
-                for k in [0, per_group - 1, conv.channels_out() - per_group, conv.channels_out() - 1] {
-                    chosen.insert(OutputIndex { n, k, at: [z, y, x] }.flat(conv));
+            for n in ends(outer) {
+                for k in ends(inner) {
+                    chosen.insert(ResultIndex { outer: [n, k], at: [z, y, x] }.flat(conv));
                 }
             }
         }
         for _ in 0..BORDER_POINTS {
-            let (n, k) = (rng.random_range(0..conv.batch()), rng.random_range(0..conv.channels_out()));
+            let (n, k) = (rng.random_range(0..outer.0), rng.random_range(0..inner.0));
             let at = [0, 1, 2].map(|i| pins[i].unwrap_or_else(|| rng.random_range(0..extents[i])));
-            chosen.insert(OutputIndex { n, k, at }.flat(conv));
+            chosen.insert(ResultIndex { outer: [n, k], at }.flat(conv));
         }
     }
     let enough = chosen.len() + RANDOM_POINTS;
     while chosen.len() < enough {
-        chosen.insert(rng.random_range(0..conv.output_elements()));
+        chosen.insert(rng.random_range(0..conv.result_elements()));
     }
     chosen.into_iter().collect()
 }
@@ -75,14 +76,14 @@ mod tests {
                 for k in [0, conv.channels_out() - 1] {
                     for corner in 0..8_u64 {
                         let at = [0, 1, 2].map(|i| (corner >> i & 1) * (extents[i] - 1));
-                        assert!(points.binary_search(&OutputIndex { n, k, at }.flat(&conv)).is_ok(), "{key} n{n} k{k} {at:?}");
+                        assert!(points.binary_search(&ResultIndex { outer: [n, k], at }.flat(&conv)).is_ok(), "{key} n{n} k{k} {at:?}");
                     }
                 }
             }
             // Each side of each axis has its share of points, or all there are.
             for axis in (0..3).filter(|&i| extents[i] > 1) {
                 for side in [0, extents[axis] - 1] {
-                    let there = points.iter().filter(|&&p| OutputIndex::of(&conv, p).at[axis] == side).count();
+                    let there = points.iter().filter(|&&p| ResultIndex::of(&conv, p).at[axis] == side).count();
                     let all = usize::try_from(conv.output_elements() / extents[axis]).expect("small");
                     assert!(there >= all.min(BORDER_POINTS / 2), "{key} axis {axis} at {side}: {there}");
                 }

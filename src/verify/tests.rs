@@ -3,13 +3,13 @@
 use super::*;
 use crate::conv::tests::any_conv;
 use crate::conv::{Conv, ElementType};
-use crate::reference::{self, OutputIndex};
+use crate::reference::{self, ResultIndex};
 use half::f16;
 use proptest::prelude::*;
 
 /// A right output as an f32 kernel computes it: products added one after another in f32, rounded to the element type.
 #[expect(clippy::many_single_char_names, reason = "the letters of the formula")]
-fn in_f32(conv: &Conv, Inputs { input, weights }: &Inputs) -> Vec<f32> {
+fn in_f32(conv: &Conv, Inputs { input, weights, .. }: &Inputs) -> Vec<f32> {
     let [d, h, w] = conv.axes_3d();
     let inside = |axis: &crate::conv::Axis, o: u64, tap: u64| {
         (o * axis.stride + tap * axis.dilation).checked_sub(axis.pad_before).filter(|&i| i < axis.size)
@@ -17,7 +17,7 @@ fn in_f32(conv: &Conv, Inputs { input, weights }: &Inputs) -> Vec<f32> {
     let index = |x: u64| usize::try_from(x).expect("small");
     (0..conv.output_elements())
         .map(|flat| {
-            let OutputIndex { n, k, at: [o, p, q] } = OutputIndex::of(conv, flat);
+            let ResultIndex { outer: [n, k], at: [o, p, q] } = ResultIndex::of(conv, flat);
             let mut sum = 0.0_f32;
             for c in 0..conv.group_channels_in() {
                 let plane = n * conv.channels_in() + k / conv.group_channels_out() * conv.group_channels_in() + c;
@@ -177,7 +177,7 @@ fn with_nan(output: &[f32], at: usize) -> Vec<f32> {
 #[test]
 fn an_output_that_should_be_zero_is_compared_absolutely() {
     let conv: Conv = "n1c1h3w3_k1r1s1".parse().expect("key");
-    let inputs = Inputs { input: vec![0.0; 9], weights: vec![2.0] };
+    let inputs = Inputs { input: vec![0.0; 9], weights: vec![2.0], output: Vec::new() };
     let expectation = Expectation::new(&conv, &inputs, 0);
     assert_eq!(expectation.compare(&[0.0; 9]).verdict(tolerance(&conv, 1.0)), Ok(()));
     let mut wrong = [0.0; 9];
@@ -191,7 +191,7 @@ fn an_output_that_should_be_zero_is_compared_absolutely() {
 fn outputs_that_only_read_padding_must_be_zero() {
     // A 1×1 kernel over a padded point: all outputs but the middle one are 0.
     let conv: Conv = "n1c1h1w1_k1r1s1_p1".parse().expect("key");
-    let inputs = Inputs { input: vec![3.0], weights: vec![2.0] };
+    let inputs = Inputs { input: vec![3.0], weights: vec![2.0], output: Vec::new() };
     let expectation = Expectation::new(&conv, &inputs, 0);
     let mut output = [0.0; 9];
     output[4] = 6.0;

@@ -44,11 +44,11 @@ const SAFETY: f64 = 4.0;
 pub fn tolerance(conv: &Conv, amplification: f64) -> f64 {
     let accumulate = ElementType::F32.unit_roundoff();
     let store = match conv.element() {
-        ElementType::F32 => 0.0,
+        ElementType::F32 | ElementType::I8 => 0.0,
         narrow => narrow.unit_roundoff(),
     };
-    let direct = ROUNDING_RMS * (accumulate.powi(2) * (conv.reduction() as f64 / 2.0 + 1.0) + store.powi(2)).sqrt();
-    let few_outputs = 1.0 + 2.0 / (conv.output_elements().max(1) as f64).sqrt();
+    let direct = ROUNDING_RMS * (accumulate.powi(2) * (conv.summed() as f64 / 2.0 + 1.0) + store.powi(2)).sqrt();
+    let few_outputs = 1.0 + 2.0 / (conv.result_elements().max(1) as f64).sqrt();
     SAFETY * few_outputs * amplification * direct
 }
 

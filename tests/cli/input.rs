@@ -151,7 +151,7 @@ fn values_that_are_none() {
         ["--batch", "-1", "invalid value '-1' for '--batch <N>'"],
         ["--seed", "-1", "invalid value '-1' for '--seed <N>'"],
         ["--seed", "1.5", "invalid value '1.5' for '--seed <N>'"],
-        ["--dtype", "f64", "'f64' is not an element type: known are f32, f16"],
+        ["--dtype", "f64", "'f64' is not an element type: known are f32, f16, i8"],
         ["--pass", "sideways", "'sideways' is not a pass: known are forward"],
         ["--cache", "warm", "[possible values: hot, cold, both]"],
         ["--input", "1x3", "--model <FILE.onnx>"],

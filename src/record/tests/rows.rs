@@ -130,7 +130,7 @@ fn any_buffer(case: CaseKey) -> impl Strategy<Value = LedgerRow> {
     let ledger = select(vec![Ledger::Parameter, Ledger::Activation, Ledger::Computation, Ledger::Runtime]);
     let role = select(vec![Role::Input, Role::Weights, Role::Bias, Role::Output, Role::Workspace, Role::Uniform]);
     let lifetime = select(vec![Lifetime::Call, Lifetime::Cached]);
-    let dtype = select(vec![ElementType::F32, ElementType::F16, ElementType::U32]);
+    let dtype = select(vec![ElementType::F32, ElementType::F16, ElementType::I8, ElementType::I32, ElementType::U32]);
     let optional = vec(option::of(any::<u64>()), 4);
     (ledger, any_text(), role, dtype, lifetime, any::<u64>(), optional).prop_map(
         move |(ledger, buffer, role, buffer_dtype, lifetime, elements, optional)| LedgerRow {
