@@ -139,6 +139,7 @@ pub(super) fn images_per_step(batch: u64, image_bytes: &[u64], limits: &Limits) 
 }
 
 /// Some images of the batch, with the windows that hold their input and output.
+#[derive(Clone, Copy)]
 pub(super) struct Part {
     pub(super) first: u64,
     pub(super) images: u64,

@@ -14,7 +14,7 @@ pub(super) const KNOBS: &[&str] = &["split=s"];
 pub(super) const WORKSPACE: &str = "0; split=s: s*N*K*O*P*Q";
 
 /// Workgroups that fill a large GPU twice; products of fewer are worth splitting.
-const FULL: u64 = 256;
+pub(super) const FULL: u64 = 256;
 /// The least multiply-adds for each output that are worth a part of their own.
 const LEAST_SUM: u64 = 64;
 /// Most parts proposed.
@@ -81,15 +81,28 @@ pub(super) fn plan(
         let outputs = part.images * image;
         let window = plan.window(results, part.first * image * parts, outputs * parts, limits);
         let step = product(&plan, &part, window)?;
-        let vector = [outputs, window.1.into(), part.output.1.into()].iter().all(|x| x.is_multiple_of(4));
-        let add = StepBuilder::new("sum_parts", "sum_parts", conv.element())
-            .constant("vector", Constant::Flag(vector))
-            .bind(window.0)
-            .bind(part.output.0.write())
-            .problem(&[("outputs", outputs), ("parts", parts), ("parts_skip", window.1.into()), ("output_skip", part.output.1.into())])?
-            .cost(&[parts - 1, outputs], &[&[parts + 1, outputs, bytes]])
-            .linear(if vector { outputs / 4 } else { outputs }, limits.lanes(), limits)?;
+        let add = sum_parts(conv, outputs, parts, window, part.output, limits)?;
         plan.steps.extend([step, add]);
     }
     plan.finish(limits)
+}
+
+/// The step that adds up `parts` results of `outputs` elements each, which lie one after another.
+pub(super) fn sum_parts(
+    conv: &Conv,
+    outputs: u64,
+    parts: u64,
+    results: (Binding, u32),
+    output: (Binding, u32),
+    limits: &Limits,
+) -> Result<Step, Unsupported> {
+    let vector = [outputs, results.1.into(), output.1.into()].iter().all(|x| x.is_multiple_of(4));
+    let bytes = conv.element().bytes();
+    StepBuilder::new("sum_parts", "sum_parts", conv.element())
+        .constant("vector", Constant::Flag(vector))
+        .bind(results.0)
+        .bind(output.0.write())
+        .problem(&[("outputs", outputs), ("parts", parts), ("parts_skip", results.1.into()), ("output_skip", output.1.into())])?
+        .cost(&[parts - 1, outputs], &[&[parts + 1, outputs, bytes]])
+        .linear(if vector { outputs / 4 } else { outputs }, limits.lanes(), limits)
 }
