@@ -4,10 +4,11 @@
 // workgroup_y·rows rows by workgroup_x·columns·4 columns. Tails: loads are clamped into the matrix, stores are guarded.
 // With `subgroup` the invocations of a subgroup load different rows of A and hand them round; else each loads what it needs.
 // With `split` the sum over k is cut into parts, each with its own workgroups and result; the last part has the tail.
-// With `patches` B is the column matrix of a convolution that nobody wrote down: its elements are read where the input has them.
+// With `patches` B is the column matrix of a convolution that nobody wrote down: its elements are read where `reading` says, tap by tap over
+// all channels, or with `flat` in the order of the weights.
 //% include "common/problem.wgsl"
 //% include "common/operands.wgsl"
-//% from "common/patches.wgsl" import locate, aim, gather
+//% from "common/patches.wgsl" import locate, aim, gather, enter, reach, take
 
 override workgroup_x: u32;
 //% if not subgroup
@@ -16,7 +17,8 @@ override workgroup_y: u32;
 //% include "common/linear.wgsl"
 //% set block_k = 4
 //% include "common/tiles.wgsl"
-//% set a_step = size.taps if patches else "1u"
+//% set taps_outside = patches and not flat
+//% set a_step = size.taps if taps_outside else "1u" if patches else size.a_step
 //% macro step(u)
 //% for i in range(rows)
 //% if subgroup
@@ -45,8 +47,14 @@ override workgroup_y: u32;
 //% endif
 //% endfor
 //% for u in range(count)
+//% if flat
+        ${enter(size, u, "k + " ~ u ~ "u")}
+//% endif
 //% for j in range(columns)
-//% if patches
+//% if flat
+        ${reach(u, j)}
+        let b${u}_${j} = ${take(u, j)};
+//% elif patches
         let b${u}_${j} = ${gather(j, "(k + " ~ u ~ "u) * " ~ size.volume)};
 //% else
         let b${u}_${j} = load_b(b_row, load_column${j});
@@ -109,7 +117,7 @@ fn main(
     let first_k = part_start(at.part);
     let end_k = part_start(at.part + 1u);
 //% endif
-//% if patches
+//% if taps_outside
     var tap = 0u;
     for (var t = 0u; t < ${size.t}; t++) {
     for (var r = 0u; r < ${size.r}; r++) {
@@ -118,13 +126,13 @@ fn main(
         let s${j} = s;
         let r${j} = r;
         let t${j} = t;
-        ${aim(size, j, j, "let ")}
+        ${aim(size, j, j, "let ", "tap")}
 //% endfor
-//% else
+//% elif not patches
     var b_row = problem.b_skip + at.matrix * problem.b_stride${" + first_k * problem.ldb" if split else ""};
 //% endif
 //% for i in range(rows // 8 if subgroup else rows)
-        let a${i} = row_a${i}${" + tap" if patches else ""};
+        let a${i} = row_a${i}${" + tap" if taps_outside else ""};
 //% endfor
 //% if blocks
         var k = ${"first_k" if split else "0u"};
@@ -141,7 +149,7 @@ fn main(
 //% elif tail > 0
         ${block(tail)}
 //% endif
-//% if patches
+//% if taps_outside
         tap++;
     }
     }

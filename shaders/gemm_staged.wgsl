@@ -4,11 +4,11 @@
 // tile of `rows` rows by `columns` vectors of four columns, whose operands it reads from there. The next block is on its way to registers
 // while the current one is multiplied. Tails: loads are clamped or zero, stores are guarded.
 // With `split` the sum over k is cut into parts, each with its own workgroups and result.
-// With `patches` B is the column matrix of a convolution that nobody wrote down: its elements are read where the input has them, tap by
-// tap over all channels, or with `flat` in the order of the weights, for fewer channels than a block is deep.
+// With `patches` B is the column matrix of a convolution that nobody wrote down: its elements are read where `reading` says, tap by tap over
+// all channels, or with `flat` in the order of the weights, for offsets of rows and for fewer channels than a block is deep.
 //% include "common/problem.wgsl"
 //% include "common/operands.wgsl"
-//% from "common/patches.wgsl" import locate, aim, gather
+//% from "common/patches.wgsl" import locate, aimed, aim, gather, enter, reach, take
 
 override workgroup_x: u32;
 override workgroup_y: u32;
@@ -29,7 +29,7 @@ override workgroup_y: u32;
 //% set first_k = "first_k" if split else "0u"
 //% set end_k = "end_k" if split else "problem.k"
 //% set span_k = "(end_k - first_k)" if split else "problem.k"
-//% set a_step = size.taps if taps_outside else "1u"
+//% set a_step = size.taps if taps_outside else "1u" if patches else size.a_step
 
 // Rows of A lie across: a column of the block is contiguous, one vector longer than the tile so that its writers meet different banks.
 var<workgroup> a_block: array<vec4<f32>, ${depth * pitch_a}>;
@@ -53,13 +53,17 @@ var<workgroup> b_block: array<vec4<f32>, ${depth * tile_n4}>;
 //% endmacro
 //# What lies past the last k is zero in A; in B it only has to be finite, so the last row is read again.
 //% macro fetch_b(i)
-//% if flat
+//% if flat and reading == "offsets"
+        ${enter(size, i, "min(k + row_b + " ~ i * rows_b ~ "u, problem.k - 1u)")}
+        ${reach(i, 0)}
+        let next_b${i} = ${take(i, 0)};
+//% elif flat
         let row${i} = min(k + row_b + ${i * rows_b}u, problem.k - 1u);
         let tap${i} = row${i} % ${size.taps};
         let s${i} = tap${i} % ${size.s};
         let r${i} = tap${i} / ${size.s} % ${size.r};
         let t${i} = tap${i} / (${size.s} * ${size.r});
-        ${aim(size, 0, i, "let ")}
+        ${aim(size, 0, i, "let ", "tap" ~ i)}
         let next_b${i} = ${gather(i, "row" ~ i ~ " / " ~ size.taps ~ " * " ~ size.volume)};
 //% elif patches and tail
         let next_b${i} = ${gather("", "min(k + row_b + " ~ i * rows_b ~ "u, problem.k - 1u) * " ~ size.volume)};
@@ -148,13 +152,12 @@ fn main(
     var k = ${first_k};
 //% if taps_outside
     var tap = 0u;
-    var inside: vec4<bool>;
-    var source: vec4<u32>;
+    ${aimed()}
     {
         let s = 0u;
         let r = 0u;
         let t = 0u;
-        ${aim(size, 0, "", "")}
+        ${aim(size, 0, "", "", "tap")}
     }
     let blocks = ${size.taps} * ((${span_k} + ${depth - 1}u) / ${depth}u);
 //% else
@@ -178,7 +181,7 @@ fn main(
             let s = tap % ${size.s};
             let r = tap / ${size.s} % ${size.r};
             let t = tap / (${size.s} * ${size.r});
-            ${aim(size, 0, "", "")}
+            ${aim(size, 0, "", "", "tap")}
         }
 //% elif tail
         k = min(k, problem.k - 1u);

@@ -173,6 +173,11 @@ fn every_tile_is_right() {
             let conv: Conv = key.parse().expect(key);
             let mut cases = vec![("im2col", Variant::word("batch")), ("implicit_gemm", Variant::none()), ("direct_tiled", Variant::none())];
             cases.extend((conv.group_channels_in() == 1).then_some(("depthwise", Variant::none())));
+            // The ways of finding patches other than in the input with a test each.
+            cases.extend([("mec", Variant::word("batch")), ("mec", Variant::knob("strip", 1)), ("indirect", Variant::none())]);
+            cases.extend(["taps", "points"].map(|tables| ("implicit_precomp", Variant::word(tables))));
+            // A left operand whose elements lie apart.
+            cases.push(("kn2row", Variant::word("full")));
             // Few parts, and more than there are blocks of the sum.
             let channels = conv.group_channels_in();
             let splits = [2, 3, channels].into_iter().filter(|parts| (2..=channels).contains(parts)).map(|s| Variant::knob("split", s));

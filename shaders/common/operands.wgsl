@@ -1,5 +1,17 @@
 // The operands of a matrix product. With `vector_a` A is read four k at a time, with `vector_b` B four columns at a time, with
-// `vector_c` C is written four columns at a time; each needs alignment by four.
+// `vector_c` C is written four columns at a time, with `vector_t` a table of offsets is read four columns at a time; each needs alignment
+// by four.
+//% set tables = 0
+//% if patches and reading == "table"
+//% set tables = 1
+@group(0) @binding(3) var<storage, read> table: array<${"vec4<u32>" if vector_t else "u32"}>;
+//% elif patches and reading == "offsets"
+//% set tables = 2 if corners else 1
+@group(0) @binding(3) var<storage, read> offsets: array<u32>;
+//% if corners
+@group(0) @binding(4) var<storage, read> corners: array<u32>;
+//% endif
+//% endif
 //% if vector_a
 @group(0) @binding(${2 if patches else 1}) var<storage, read> a: array<vec4<${element}>>;
 //% else
@@ -11,9 +23,9 @@
 @group(0) @binding(${1 if patches else 2}) var<storage, read> b: array<${element}>;
 //% endif
 //% if vector_c
-@group(0) @binding(3) var<storage, read_write> c: array<vec4<${element}>>;
+@group(0) @binding(${3 + tables}) var<storage, read_write> c: array<vec4<${element}>>;
 //% else
-@group(0) @binding(3) var<storage, read_write> c: array<${element}>;
+@group(0) @binding(${3 + tables}) var<storage, read_write> c: array<${element}>;
 //% endif
 
 //% if not patches

@@ -1,8 +1,9 @@
 //! The one matrix product of the algorithms: batched, strided, row-major, register-blocked. Its right operand is a matrix in a buffer, or
-//! the column matrix of a convolution read in place from the input.
+//! the column matrix of a convolution that nobody wrote down, read in place.
 
 use super::build::{StepBuilder, word};
 use super::geometry;
+use super::reading::Reading;
 use crate::conv::{Conv, ElementType};
 use crate::plan::{Binding, Constant, Limits, Sharing, Step, Tile, TiledKernel, Unsupported};
 
@@ -81,9 +82,14 @@ fn tiles(tile: Tile, m: u64, n: u64) -> (u64, u64) {
 impl Product {
     /// The dispatches that compute it.
     pub(super) fn step(&self, element: ElementType, limits: &Limits) -> Result<Step, Unsupported> {
+        self.step_by(1, element, limits)
+    }
+
+    /// The same with `a_step` elements of A from one k to the next.
+    pub(super) fn step_by(&self, a_step: u64, element: ElementType, limits: &Limits) -> Result<Step, Unsupported> {
         let tile = limits.tile(TiledKernel::Gemm, self.m, self.n.saturating_mul(self.batch));
         let by_four = |m: &Matrix| [u64::from(m.window.1), m.pitch, m.stride].iter().all(|x| x.is_multiple_of(4));
-        let vector_a = by_four(&self.a) && self.k.is_multiple_of(4);
+        let vector_a = a_step == 1 && by_four(&self.a) && self.k.is_multiple_of(4);
         let columns_by_four = self.n.is_multiple_of(4);
         let (tiles_m, tiles_n) = tiles(tile, self.m, self.n);
         let bytes = element.bytes();
@@ -116,6 +122,7 @@ impl Product {
                 ("tiles_m", tiles_m),
                 ("tiles_n", tiles_n),
             ])?
+            .sizes(&[("a_step", a_step)], a_step == 1)?
             .cost(
                 &[2, self.batch, self.m, self.n, self.k],
                 &[
@@ -132,7 +139,12 @@ impl Product {
 pub(super) struct Patches<'a> {
     pub(super) conv: &'a Conv,
     pub(super) images: u64,
+    /// Output points of an image that are computed: all, or some of the first when `images` is 1.
+    pub(super) points: u64,
+    /// The input, or what was made of it.
     pub(super) input: (Binding, u32),
+    /// How patches are found in it.
+    pub(super) reading: Reading,
     pub(super) weights: Binding,
     /// The output, or the results of the parts.
     pub(super) output: (Binding, u32),
@@ -143,30 +155,35 @@ pub(super) struct Patches<'a> {
 impl Patches<'_> {
     /// The dispatch that computes it.
     pub(super) fn step(&self, stage: &'static str, limits: &Limits) -> Result<Step, Unsupported> {
-        let Self { conv, images, .. } = *self;
+        let Self { conv, images, ref reading, .. } = *self;
         let element = conv.element();
         let (m, c, groups, points, taps) =
             (conv.group_channels_out(), conv.group_channels_in(), conv.groups(), conv.output_points(), conv.taps());
-        let n = images * points;
+        let n = images * self.points;
+        let volume = reading.volume(conv);
         let tile = limits.tile(TiledKernel::ImplicitGemm, m, n.saturating_mul(groups));
         let (tiles_m, tiles_n) = tiles(tile, m, n);
         let bytes = element.bytes();
         let fold = limits.specialise();
         // Fewer channels than a staged block is deep: the reduction runs over all taps of all channels, as the weights lie.
-        let flat = tile.sharing == Sharing::Workgroup && taps > 1 && c < u64::from(tile.depth);
+        let few = tile.sharing == Sharing::Workgroup && taps > 1 && c < u64::from(tile.depth);
+        let flat = few || reading.is_flat();
         let inner = if flat { c * taps } else { c };
         let vector_a = (taps == 1 || flat) && inner.is_multiple_of(4);
-        let vector_c = points.is_multiple_of(4) && self.output.1.is_multiple_of(4);
+        let vector_b = reading.vectors(conv) && self.input.1.is_multiple_of(4);
+        let vector_c = points.is_multiple_of(4) && self.points.is_multiple_of(4) && self.output.1.is_multiple_of(4);
         let spacing = images * conv.channels_out() * points;
         let step = split(StepBuilder::new(stage, shader(tile), element), self.parts, spacing, tile, inner)?;
-        cut(step, tile, inner)
+        let step = cut(step, tile, inner)
             .constant("patches", Constant::Flag(true))
             .constant("flat", Constant::Flag(flat))
             .constant("vector_a", Constant::Flag(vector_a))
-            .constant("vector_b", Constant::Flag(false))
+            .constant("vector_b", Constant::Flag(vector_b))
             .constant("vector_c", Constant::Flag(vector_c))
             .bind(self.input.0)
-            .bind(self.weights)
+            .bind(self.weights);
+        reading
+            .describe(step, conv, fold)?
             .bind(self.output.0.write())
             .problem(&[
                 ("n", n),
@@ -179,20 +196,21 @@ impl Patches<'_> {
                 ("a_stride", m * c * taps),
                 ("a_period", groups),
                 ("lda", c * taps),
-                ("b_stride", c * conv.input_points()),
-                ("b_image", conv.channels_in() * conv.input_points()),
+                ("b_stride", c * volume),
+                ("b_image", conv.channels_in() * volume),
                 ("c_image", conv.channels_out()),
                 ("tiles_m", tiles_m),
                 ("tiles_n", tiles_n),
             ])?
-            .sizes(&[("taps", taps), ("volume", conv.input_points()), ("points", points), ("ldc", points)], fold)?
+            .sizes(&[("taps", taps), ("volume", volume), ("points", points), ("ldc", points)], fold)?
             .sizes(&geometry(conv), fold)?
             .cost(
                 &[2, groups, m, n, c, taps],
                 &[
                     &[groups, m, c, taps, bytes],
-                    &[images, conv.channels_in(), conv.input_points(), bytes],
-                    &[images, conv.channels_out(), points, self.parts, bytes],
+                    &[images, conv.channels_in(), volume, bytes],
+                    &[images, conv.channels_out(), self.points, self.parts, bytes],
+                    &[reading.words(conv), ElementType::U32.bytes()],
                 ],
             )
             .tiled(tiles_m * tiles_n * groups * self.parts, [tile.lanes_n, tile.lanes_m, 1], limits)

@@ -3,16 +3,14 @@
 //! The column matrix has `C·T·R·S` rows; how many of the output points it holds at once is the knob: `batch` all of all images,
 //! `images=n` all of n, `image` all of one, `strip=p` p output rows of one. Groups multiply their own rows of it.
 
-use super::build::{StepBuilder, check_steps, images_per_step, pieces, share, word};
+use super::build::{check_steps, images_per_step, pieces};
 use super::gemm::{Matrix, Product};
+use super::unfold::Unfolding;
 use super::variant::{micro_batches, spread};
-use super::{Algorithm, Variant, geometry, row};
-use crate::conv::{Conv, ElementType};
-use crate::plan::{BufferId, Constant, Limits, Plan, Unsupported, workspace_bytes};
+use super::{Algorithm, Variant};
+use crate::conv::Conv;
+use crate::plan::{BufferId, Limits, Plan, Unsupported, workspace_bytes};
 use crate::units::Bytes;
-
-/// The most taps of a kernel row an invocation of the unfolding kernel copies.
-const MOST_TAPS: u64 = 8;
 
 /// im2col and GEMM.
 pub struct Im2col;
@@ -50,47 +48,20 @@ impl Im2col {
     /// Unfolds `points` from `point0` on of `images` from `image` on, then multiplies.
     fn push(plan: &mut Plan, conv: &Conv, columns: BufferId, part: &Part, limits: &Limits) -> Result<(), Unsupported> {
         let &Part { image, images, point0, points, slot } = part;
-        let bytes = conv.element().bytes();
         let input_image = conv.channels_in() * conv.input_points();
-        let rows = conv.channels_in() * conv.taps();
-        let matrix = rows * points;
-        let input = plan.window(Plan::INPUT, image * input_image, images * input_image, limits);
+        let matrix = conv.channels_in() * conv.taps() * points;
         let unfolded = plan.window(columns, slot * matrix, images * matrix, limits);
-        let [_, _, width] = conv.axes_3d();
-        let quads_row = width.output().div_ceil(4);
-        let quads = points / width.output() * quads_row;
-        let lanes = limits.lanes_for(quads);
-        let stretches = quads.div_ceil(lanes.into());
-        let taps = width.kernel.min(MOST_TAPS);
-        let row_pieces = width.kernel.div_ceil(taps);
-        let kernel_rows = rows / width.kernel * row_pieces * images;
-        let size = |what: &str, value: u64| word(what, value).map(Constant::Size);
-        let by_four = [width.output(), points, unfolded.1.into()].iter().all(|x| x.is_multiple_of(4));
-        // A later piece of a kernel row begins as many columns on.
-        let aligned = input.1.is_multiple_of(4) && (row_pieces == 1 || (taps * width.dilation).is_multiple_of(4));
-        let unfold = StepBuilder::new("im2col", "im2col", ElementType::F32);
-        let unfold = row::constants(unfold, &row::wanted(4, width.stride, taps, width.dilation), &width, aligned, limits)?
-            .constant("taps", size("taps", taps)?)
-            .constant("ragged", Constant::Flag(!width.kernel.is_multiple_of(taps)))
-            .constant("stride", size("stride", width.stride)?)
-            .constant("dilation", size("dilation", width.dilation)?)
-            .constant("vector_c", Constant::Flag(by_four))
-            .bind(input.0)
-            .bind(unfolded.0.write())
-            .problem(&[
-                ("pieces", kernel_rows),
-                ("row_pieces", row_pieces),
-                ("stretches", stretches),
-                ("quads", quads),
-                ("quads_row", quads_row),
-                ("row0", point0 / width.output()),
-                ("points", points),
-                ("input_skip", input.1.into()),
-                ("columns_skip", unfolded.1.into()),
-            ])?
-            .problem(&geometry(conv))?
-            .cost(&[0], &[&[images, matrix, bytes], &[images, share(input_image, points, conv.output_points()), bytes]])
-            .tiled(kernel_rows * stretches, [lanes, 1, 1], limits)?;
+        let [depth, height, width] = conv.axes_3d();
+        let unfolding = Unfolding {
+            conv,
+            images,
+            input: plan.window(Plan::INPUT, image * input_image, images * input_image, limits),
+            columns: unfolded,
+            window: [(0, depth.output()), (0, height.output())],
+            row0: point0 / width.output(),
+            points,
+        };
+        let unfold = unfolding.step("im2col", limits)?;
 
         let output_image = conv.channels_out() * conv.output_points();
         let first = image * output_image + point0;

@@ -1,7 +1,9 @@
 //! `implicit_gemm`: the matrix product of im2col, reading the patches where the input has them. No workspace, or with `split=s` that of
 //! its parts; every problem.
 
+use super::build::Part;
 use super::gemm::{Patches, workgroups};
+use super::reading::Reading;
 use super::{Algorithm, Variant, split};
 use crate::conv::Conv;
 use crate::plan::{Limits, Plan, TiledKernel, Unsupported};
@@ -47,7 +49,9 @@ impl Algorithm for ImplicitGemm {
         let parts = split::parts(self, conv, variant)?;
         split::plan(conv, parts, limits, |plan, part, output| {
             let weights = plan.whole(Plan::WEIGHTS);
-            Patches { conv, images: part.images, input: part.input, weights, output, parts }.step(self.id(), limits)
+            let points = conv.output_points();
+            let Part { images, input, .. } = *part;
+            Patches { conv, images, points, input, reading: Reading::Input, weights, output, parts }.step(self.id(), limits)
         })
     }
 }

@@ -10,10 +10,16 @@ mod gemm;
 mod gemm_1x1;
 mod im2col;
 mod implicit_gemm;
+mod implicit_precomp;
+mod indirect;
+mod kn2row;
+mod mec;
+mod reading;
 mod row;
 mod split;
 #[cfg(test)]
 mod tests;
+mod unfold;
 mod variant;
 mod winograd;
 mod winograd_fused;
@@ -25,6 +31,10 @@ pub use direct_tiled::DirectTiled;
 pub use gemm_1x1::Gemm1x1;
 pub use im2col::Im2col;
 pub use implicit_gemm::ImplicitGemm;
+pub use implicit_precomp::ImplicitPrecomp;
+pub use indirect::Indirect;
+pub use kn2row::Kn2row;
+pub use mec::Mec;
 pub use variant::{Variant, VariantError};
 pub use winograd::Winograd;
 pub use winograd_fused::WinogradFused;
@@ -100,8 +110,12 @@ pub static ALGORITHMS: &[&dyn Algorithm] = &[
     &DirectTiled,
     &Depthwise,
     &Im2col,
+    &Mec,
+    &Kn2row,
     &Gemm1x1,
     &ImplicitGemm,
+    &ImplicitPrecomp,
+    &Indirect,
     &Winograd::F2,
     &Winograd::F4,
     &Winograd::F6,

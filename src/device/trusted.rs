@@ -19,13 +19,17 @@ pub enum Checks {
 
 /// Kernels whose indices are in range by construction: loads are clamped into the windows bound, stores are guarded, divisors are sizes
 /// of at least one. The others keep the checks.
-const IN_RANGE: [&str; 14] = [
+const IN_RANGE: [&str; 18] = [
     "depthwise",
     "direct",
     "direct_tiled",
     "gemm",
     "gemm_staged",
     "im2col",
+    "implicit_precomp_points",
+    "implicit_precomp_taps",
+    "indirect_table",
+    "kn2row_shift",
     "peak_copy",
     "peak_fma",
     "peak_workgroup",
