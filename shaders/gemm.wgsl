@@ -18,7 +18,7 @@ override workgroup_y: u32;
 //% set block_k = 4
 //% include "common/tiles.wgsl"
 //% set taps_outside = patches and not flat
-//% set a_step = size.taps if taps_outside else "1u" if patches else size.a_step
+//% set a_step = "1u" if patches and flat else size.a_step
 //% macro step(u)
 //% for i in range(rows)
 //% if subgroup

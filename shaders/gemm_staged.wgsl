@@ -29,7 +29,7 @@ override workgroup_y: u32;
 //% set first_k = "first_k" if split else "0u"
 //% set end_k = "end_k" if split else "problem.k"
 //% set span_k = "(end_k - first_k)" if split else "problem.k"
-//% set a_step = size.taps if taps_outside else "1u" if patches else size.a_step
+//% set a_step = "1u" if patches and flat else size.a_step
 
 // Rows of A lie across: a column of the block is contiguous, one vector longer than the tile so that its writers meet different banks.
 var<workgroup> a_block: array<vec4<f32>, ${depth * pitch_a}>;

@@ -21,11 +21,11 @@ override workgroup_y: u32;
 //% macro block(count)
 //% for i in range(rows)
 //% if vector_a
-            let a${i} = vec4<f32>(gradient[(row${i} + line_a + q) / 4u]);
+            let a${i} = vec4<f32>(gradient[(source${i} + line_a + q) / 4u]);
 //% else
             let a${i} = vec4<f32>(
 //% for u in range(count)
-                f32(gradient[row${i} + line_a + q + ${u}u]),
+                f32(gradient[source${i} + line_a + q + ${u}u]),
 //% endfor
 //% for u in range(4 - count)
                 0.0,
@@ -35,9 +35,9 @@ override workgroup_y: u32;
 //% endfor
 //% for u in range(count)
 //% for j in range(columns)
-            let w${j}_${u} = (q + ${u}u) * ${size.stride_w} + w0_${j};
-            let meets${j}_${u} = inside${j} & (w${j}_${u} < vec4<u32>(${size.w}));
-            let at${j}_${u} = select(vec4<u32>(problem.input_skip), line${j} + w${j}_${u}, meets${j}_${u});
+            let x${j}_${u} = (q + ${u}u) * ${size.stride_w} + w0_${j};
+            let meets${j}_${u} = inside${j} & (x${j}_${u} < vec4<u32>(${size.w}));
+            let at${j}_${u} = select(vec4<u32>(problem.input_skip), line${j} + x${j}_${u}, meets${j}_${u});
             let b${j}_${u} = select(vec4<f32>(0.0), vec4<f32>(f32(input[at${j}_${u}.x]), f32(input[at${j}_${u}.y]), f32(input[at${j}_${u}.z]), f32(input[at${j}_${u}.w])), meets${j}_${u});
 //% for i in range(rows)
             c${i}_${j} = fma(vec4<f32>(a${i}[${u}]), b${j}_${u}, c${i}_${j});
@@ -59,7 +59,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) l
     let first_column = (index % tiles / problem.tiles_m * workgroup_x * ${columns}u + lane.x) * 4u;
 
 //% for i in range(rows)
-    let row${i} = problem.output_skip + (matrix * problem.m + min(row0 + ${i}u, problem.m - 1u)) * ${size.points};
+    let source${i} = problem.output_skip + (matrix * problem.m + min(row0 + ${i}u, problem.m - 1u)) * ${size.points};
 //% endfor
 //% for j in range(columns)
     let column${j} = first_column + ${j * 4}u * workgroup_x;

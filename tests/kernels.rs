@@ -7,16 +7,16 @@ mod device;
 mod onnx_cases;
 
 use convledger::algorithm::{ALGORITHMS, Algorithm, Variant, add_bias, find};
-use convledger::conv::{Axis, Conv, ConvSpec};
+use convledger::conv::{Axis, Conv, ConvSpec, Pass};
 use convledger::device::{Checks, Clock, Gpu, Loaded};
 use convledger::plan::{BufferId, Limits, Plan, Role, Rule, Tile, TiledKernel, Tuning, Unsupported};
-use convledger::verify::{Expectation, Inputs, tolerance};
+use convledger::verify::{Expectation, Inputs, on_host, tolerance};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
 /// Runs one case from poisoned buffers and says what is wrong with its output, if anything.
 fn verify(gpu: &Gpu, conv: &Conv, algorithm: &dyn Algorithm, variant: &Variant, limits: &Limits, seed: u64) -> Result<bool, String> {
-    let name = format!("{} of {conv}, seed {seed}", variant.qualify(algorithm.id()));
+    let name = format!("{} of {conv} {} {}, seed {seed}", variant.qualify(algorithm.id()), conv.pass(), conv.element());
     let plan = match algorithm.plan(conv, variant, limits) {
         Ok(plan) => plan,
         Err(Unsupported::Problem(_) | Unsupported::Limit { .. }) => return Ok(false),
@@ -25,13 +25,14 @@ fn verify(gpu: &Gpu, conv: &Conv, algorithm: &dyn Algorithm, variant: &Variant, 
     let inputs = Inputs::random(conv, seed);
     let loaded = Loaded::new(gpu, plan, 1).map_err(|error| format!("{name}: {error}"))?;
     let run = || {
-        loaded.upload(Plan::INPUT, &inputs.input)?;
-        loaded.upload(Plan::WEIGHTS, &inputs.weights)?;
+        for (tensor, values) in inputs.on_device(conv) {
+            loaded.upload(Plan::of(tensor), &values)?;
+        }
         loaded.poison()?;
         loaded.execute(1, Clock::Host)?;
-        loaded.download(Plan::OUTPUT)
+        loaded.download(loaded.plan().result)
     };
-    let output = run().map_err(|error| format!("{name}: {error}"))?;
+    let output = on_host(conv, run().map_err(|error| format!("{name}: {error}"))?);
     let comparison = Expectation::new(conv, &inputs, seed).compare(&output);
     comparison.verdict(tolerance(conv, algorithm.amplification(conv))).map_err(|error| format!("{name}: {error}"))?;
     Ok(true)
@@ -104,6 +105,35 @@ fn a_small_device_gets_the_same_results() {
         let conv: Conv = shape.parse().expect(shape);
         let ran = verify(&gpu, &conv, find(id).expect(id), &Variant::knob("split", 5), &small, 11);
         assert!(ran.unwrap_or_else(|error| panic!("{error}")), "{id} of {shape} did not fit the small device");
+    }
+}
+
+/// The backward passes, whole and on a device so small that sums are cut into windows; transposed convolutions are one of them.
+#[test]
+fn backward_passes_are_right() {
+    let gpu = device::open();
+    let small = Limits { max_storage_binding_bytes: 20_000, max_workgroups: 13, ..gpu.limits.clone() };
+    for pass in [Pass::BackwardData, Pass::BackwardWeights] {
+        for shape in SHAPES {
+            let conv = shape.parse::<Conv>().expect(shape).with_pass(pass);
+            let verified = verify_all(&gpu, &conv, &gpu.limits, 17).unwrap_or_else(|error| panic!("{error}"));
+            assert!(verified >= 3, "{shape} {pass}: only {verified} cases ran");
+        }
+        let mut verified = 0;
+        for shape in
+            ["n5c3h17w19_k5r3s3_p1", "n3c8h9w9_k8r3s3_p1_g8", "n4c6w101_k5s3_s2", "n3c2d4h5w6_k3t2r3s3_p1", "n3c6h9w9_k4r3s3_s2_g2"]
+        {
+            let conv = shape.parse::<Conv>().expect(shape).with_pass(pass);
+            verified += verify_all(&gpu, &conv, &small, 19).unwrap_or_else(|error| panic!("{error}"));
+        }
+        assert!(verified >= 15, "{pass}: only {verified} cases fit the small device");
+    }
+    for shape in ["n2c6h5w7_k4r3s3_s2_p1_t1", "n1c4h9w8_k6r4s4_s2x3_p1_g2_t0x2", "n3c5w11_k3s5_d2_t0", "n1c3d3h4w5_k2t2r3s3_s2_t1x0x1"] {
+        for pass in Pass::ALL {
+            let conv = shape.parse::<Conv>().expect(shape).with_pass(pass);
+            let verified = verify_all(&gpu, &conv, &gpu.limits, 23).unwrap_or_else(|error| panic!("{error}"));
+            assert!(verified >= 3, "{shape} {pass}: only {verified} cases ran");
+        }
     }
 }
 

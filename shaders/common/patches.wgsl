@@ -2,6 +2,7 @@
 //# of four columns `j` is located once, aimed at each tap once (as `x`, with the tap's number and coordinates t, r, s), and then gathered
 //# from channel after channel. `reading` says where its elements are found:
 //#   input    in the input, each tap tested against its edges;
+//#   gradient in the gradient of the output, columns being input points: a tap is met where no stride leaves it out, with `dense` always;
 //#   lowered  in the input lowered along the width, which holds the padding too: four columns of a row lie together;
 //#   table    in the input, where a table has the offset of each tap of each point, all ones for one in the padding;
 //#   offsets  in the input, at a tabled distance from the patch's corner for each row of the matrix, which are not aimed at but entered.
@@ -20,6 +21,10 @@ let point${j} = min(vec4<u32>(${column}) + vec4<u32>(0u, 1u, 2u, 3u), vec4<u32>(
     let w0_${j} = (packed${j} & vec4<u32>(${2 ** corner_w - 1}u)) - ${size.pad_w};
     let h0_${j} = ((packed${j} >> vec4<u32>(${corner_w}u)) & vec4<u32>(${2 ** corner_h - 1}u)) - ${size.pad_h};
     let d0_${j} = ((packed${j} >> vec4<u32>(${corner_w}u)) >> vec4<u32>(${corner_h}u)) - ${size.pad_d};
+//% elif reading == "gradient"
+    let w0_${j} = within${j} % ${size.w} + ${size.pad_w};
+    let h0_${j} = within${j} / ${size.w} % ${size.h} + ${size.pad_h};
+    let d0_${j} = within${j} / (${size.w} * ${size.h}) + ${size.pad_d};
 //% elif reading == "input" or reading == "offsets"
     let w0_${j} = within${j} % ${size.q} * ${size.stride_w} - ${size.pad_w};
     let h0_${j} = within${j} / ${size.q} % ${size.p} * ${size.stride_h} - ${size.pad_h};
@@ -62,6 +67,22 @@ let w${x} = w0_${j} + s${x} * ${size.dilation_w};
         let d${x} = d0_${j} + t${x} * ${size.dilation_d};
         ${declare}inside${x} = (w${x} < vec4<u32>(${size.w})) & (h${x} < vec4<u32>(${size.h})) & (d${x} < vec4<u32>(${size.d}));
         ${declare}source${x} = base${j} + select(vec4<u32>(0u), (d${x} * ${size.h} + h${x}) * ${size.w} + w${x}, inside${x});
+//% elif reading == "gradient"
+let w${x} = w0_${j} - s${x} * ${size.dilation_w};
+        let h${x} = h0_${j} - r${x} * ${size.dilation_h};
+        let d${x} = d0_${j} - t${x} * ${size.dilation_d};
+//% if dense
+        ${declare}inside${x} = (w${x} < vec4<u32>(${size.q})) & (h${x} < vec4<u32>(${size.p})) & (d${x} < vec4<u32>(${size.o}));
+        ${declare}source${x} = base${j} + select(vec4<u32>(0u), (d${x} * ${size.p} + h${x}) * ${size.q} + w${x}, inside${x});
+//% else
+        let q${x} = w${x} / ${size.stride_w};
+        let p${x} = h${x} / ${size.stride_h};
+        let o${x} = d${x} / ${size.stride_d};
+        ${declare}inside${x} = (w${x} <= w0_${j}) & (q${x} * ${size.stride_w} == w${x}) & (q${x} < vec4<u32>(${size.q}))
+            & (h${x} <= h0_${j}) & (p${x} * ${size.stride_h} == h${x}) & (p${x} < vec4<u32>(${size.p}))
+            & (d${x} <= d0_${j}) & (o${x} * ${size.stride_d} == d${x}) & (o${x} < vec4<u32>(${size.o}));
+        ${declare}source${x} = base${j} + select(vec4<u32>(0u), (o${x} * ${size.p} + p${x}) * ${size.q} + q${x}, inside${x});
+//% endif
 //% elif reading == "lowered"
 ${declare}source${x} = base${j} + t${x} * ${size.tap_d} + r${x} * ${size.tap_h} + s${x} * ${size.tap_w};
 //% elif reading == "table"

@@ -1,8 +1,9 @@
-//! `direct`: the definition, one output per invocation. No workspace; every problem.
+//! `direct`: the definition, one element of the result per invocation. No workspace; every problem, every pass.
 
+use super::backward;
 use super::build::{Part, StepBuilder, image_parts, word};
 use super::{Algorithm, Variant, geometry};
-use crate::conv::{Conv, ElementType};
+use crate::conv::{Conv, ElementType, Pass};
 use crate::ledger;
 use crate::plan::{Constant, Limits, Plan, Unsupported};
 use crate::units::Bytes;
@@ -19,7 +20,11 @@ impl Algorithm for Direct {
     }
 
     fn summary(&self) -> &'static str {
-        "the definition, one output per invocation; every stride, dilation, group and rank"
+        "the definition, one element of the result per invocation; every stride, dilation, group, rank and pass"
+    }
+
+    fn passes(&self) -> &'static [Pass] {
+        &Pass::ALL
     }
 
     fn workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
@@ -29,6 +34,11 @@ impl Algorithm for Direct {
 
     fn plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported> {
         self.workspace(conv, variant)?;
+        match conv.computes() {
+            Pass::Forward => {}
+            Pass::BackwardData => return backward::direct::data(conv, limits),
+            Pass::BackwardWeights => return backward::direct::weights(conv, limits),
+        }
         let points = conv.output_points();
         let lanes = limits.lanes_for(points);
         let stretches = points.div_ceil(lanes.into());

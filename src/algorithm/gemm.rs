@@ -135,18 +135,19 @@ impl Product {
     }
 }
 
-/// The product of a convolution's weights and the patches of its input, group by group, the columns being the points of all `images`.
+/// The product of a convolution's weights and the patches of its input, group by group, the columns being the points of all `images`; or
+/// that of its transposed weights and the gradient of its output, the columns being the points of the input.
 pub(super) struct Patches<'a> {
     pub(super) conv: &'a Conv,
     pub(super) images: u64,
-    /// Output points of an image that are computed: all, or some of the first when `images` is 1.
+    /// Points of an image that are computed: all, or some of the first when `images` is 1.
     pub(super) points: u64,
     /// The input, or what was made of it.
     pub(super) input: (Binding, u32),
     /// How patches are found in it.
     pub(super) reading: Reading,
     pub(super) weights: Binding,
-    /// The output, or the results of the parts.
+    /// What is computed, or the results of the parts.
     pub(super) output: (Binding, u32),
     /// As those of [`Product`]; each part sums over some of the channels.
     pub(super) parts: u64,
@@ -157,8 +158,15 @@ impl Patches<'_> {
     pub(super) fn step(&self, stage: &'static str, limits: &Limits) -> Result<Step, Unsupported> {
         let Self { conv, images, ref reading, .. } = *self;
         let element = conv.element();
-        let (m, c, groups, points, taps) =
-            (conv.group_channels_out(), conv.group_channels_in(), conv.groups(), conv.output_points(), conv.taps());
+        let (groups, taps) = (conv.groups(), conv.taps());
+        let backward = matches!(reading, Reading::Gradient);
+        let (group_c, group_k) = (conv.group_channels_in(), conv.group_channels_out());
+        // Weights lie K rows by C·T·R·S; from one channel of the sum to the next are the taps of one plane, or those of all input channels.
+        let (m, c, points, row, a_step) = if backward {
+            (group_c, group_k, conv.input_points(), taps, group_c * taps)
+        } else {
+            (group_k, group_c, conv.output_points(), group_c * taps, taps)
+        };
         let n = images * self.points;
         let volume = reading.volume(conv);
         let tile = limits.tile(TiledKernel::ImplicitGemm, m, n.saturating_mul(groups));
@@ -166,13 +174,13 @@ impl Patches<'_> {
         let bytes = element.bytes();
         let fold = limits.specialise();
         // Fewer channels than a staged block is deep: the reduction runs over all taps of all channels, as the weights lie.
-        let few = tile.sharing == Sharing::Workgroup && taps > 1 && c < u64::from(tile.depth);
+        let few = !backward && tile.sharing == Sharing::Workgroup && taps > 1 && c < u64::from(tile.depth);
         let flat = few || reading.is_flat();
         let inner = if flat { c * taps } else { c };
-        let vector_a = (taps == 1 || flat) && inner.is_multiple_of(4);
+        let vector_a = (a_step == 1 || flat) && inner.is_multiple_of(4);
         let vector_b = reading.vectors(conv) && self.input.1.is_multiple_of(4);
         let vector_c = points.is_multiple_of(4) && self.points.is_multiple_of(4) && self.output.1.is_multiple_of(4);
-        let spacing = images * conv.channels_out() * points;
+        let spacing = images * groups * m * points;
         let step = split(StepBuilder::new(stage, shader(tile), element), self.parts, spacing, tile, inner)?;
         let step = cut(step, tile, inner)
             .constant("patches", Constant::Flag(true))
@@ -195,21 +203,21 @@ impl Patches<'_> {
                 ("batch", groups),
                 ("a_stride", m * c * taps),
                 ("a_period", groups),
-                ("lda", c * taps),
+                ("lda", row),
                 ("b_stride", c * volume),
-                ("b_image", conv.channels_in() * volume),
-                ("c_image", conv.channels_out()),
+                ("b_image", groups * c * volume),
+                ("c_image", groups * m),
                 ("tiles_m", tiles_m),
                 ("tiles_n", tiles_n),
             ])?
-            .sizes(&[("taps", taps), ("volume", volume), ("points", points), ("ldc", points)], fold)?
+            .sizes(&[("taps", taps), ("a_step", a_step), ("volume", volume), ("points", points), ("ldc", points)], fold)?
             .sizes(&geometry(conv), fold)?
             .cost(
                 &[2, groups, m, n, c, taps],
                 &[
                     &[groups, m, c, taps, bytes],
-                    &[images, conv.channels_in(), volume, bytes],
-                    &[images, conv.channels_out(), self.points, self.parts, bytes],
+                    &[images, groups, c, volume, bytes],
+                    &[images, groups, m, self.points, self.parts, bytes],
                     &[reading.words(conv), ElementType::U32.bytes()],
                 ],
             )

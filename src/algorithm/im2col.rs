@@ -3,23 +3,25 @@
 //! The column matrix has `C·T·R·S` rows; how many of the output points it holds at once is the knob: `batch` all of all images,
 //! `images=n` all of n, `image` all of one, `strip=p` p output rows of one. Groups multiply their own rows of it.
 
+use super::backward;
 use super::build::{check_steps, images_per_step, pieces};
 use super::gemm::{Matrix, Product};
 use super::unfold::Unfolding;
 use super::variant::{micro_batches, spread};
 use super::{Algorithm, Variant};
-use crate::conv::Conv;
+use crate::conv::{Conv, Pass};
+use crate::ledger;
 use crate::plan::{BufferId, Limits, Plan, Unsupported, workspace_bytes};
-use crate::units::Bytes;
+use crate::units::{Bytes, Ops};
 
 /// im2col and GEMM.
 pub struct Im2col;
 
 /// What the column matrix holds at once.
 #[derive(Clone, Copy)]
-struct Extent {
-    images: u64,
-    points: u64,
+pub(super) struct Extent {
+    pub(super) images: u64,
+    pub(super) points: u64,
 }
 
 impl Im2col {
@@ -35,6 +37,9 @@ impl Im2col {
             ("images", Some(images)) => {
                 Err(Unsupported::Variant(format!("images={images} is not within 1 to the {} images of the batch", conv.batch())))
             }
+            ("strip", Some(_)) if conv.computes() == Pass::BackwardWeights => Err(Unsupported::Variant(
+                "the backward_weights pass of im2col unfolds whole images: known are image, images=n, batch".into(),
+            )),
             ("strip", Some(strip)) if (1..=rows).contains(&strip) => {
                 Ok(Extent { images: conv.batch().min(1), points: strip * width.output() })
             }
@@ -117,9 +122,14 @@ impl Algorithm for Im2col {
         &["strip=p", "image", "images=n", "batch"]
     }
 
+    fn passes(&self) -> &'static [Pass] {
+        &Pass::ALL
+    }
+
     fn variants(&self, conv: &Conv, _limits: &Limits) -> Vec<Variant> {
         let rows = conv.output_points() / conv.axes_3d()[2].output();
-        let mut variants: Vec<Variant> = spread(rows, conv.batch(), 1).into_iter().map(|p| Variant::knob("strip", p)).collect();
+        let strips = if conv.computes() == Pass::BackwardWeights { Vec::new() } else { spread(rows, conv.batch(), 1) };
+        let mut variants: Vec<Variant> = strips.into_iter().map(|p| Variant::knob("strip", p)).collect();
         if conv.batch() > 1 {
             variants.push(Variant::word("image"));
         }
@@ -129,13 +139,31 @@ impl Algorithm for Im2col {
     }
 
     fn workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
-        let Extent { images, points } = self.extent(conv, variant)?;
-        workspace_bytes("column matrix", &[images, conv.channels_in(), conv.taps(), points], conv.element())
+        let extent = self.extent(conv, variant)?;
+        if conv.computes() == Pass::BackwardWeights {
+            return backward::im2col::weights_workspace(conv, extent);
+        }
+        workspace_bytes("column matrix", &[extent.images, conv.channels_in(), conv.taps(), extent.points], conv.element())
+    }
+
+    fn operations(&self, conv: &Conv, variant: &Variant) -> Result<Ops, Unsupported> {
+        self.workspace(conv, variant)?;
+        Ok(match conv.computes() {
+            Pass::Forward => ledger::operations(conv),
+            Pass::BackwardData => backward::im2col::data_operations(conv),
+            Pass::BackwardWeights => backward::im2col::weights_operations(conv),
+        })
     }
 
     fn plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported> {
-        let Extent { images, points } = self.extent(conv, variant)?;
+        let extent = self.extent(conv, variant)?;
         self.workspace(conv, variant)?;
+        match conv.computes() {
+            Pass::Forward => {}
+            Pass::BackwardData => return backward::im2col::data(conv, extent, limits),
+            Pass::BackwardWeights => return backward::im2col::weights(conv, extent, limits),
+        }
+        let Extent { images, points } = extent;
         let mut plan = Plan::new(conv);
         let columns = plan.workspace("columns", &[images, conv.channels_in(), conv.taps(), points], conv.element())?;
         let bytes = conv.element().bytes();

@@ -1,11 +1,13 @@
 //! `implicit_gemm`: the matrix product of im2col, reading the patches where the input has them. No workspace, or with `split=s` that of
 //! its parts; every problem.
 
+use super::backward::product;
 use super::build::Part;
 use super::gemm::{Patches, workgroups};
 use super::reading::Reading;
 use super::{Algorithm, Variant, split};
-use crate::conv::Conv;
+use crate::conv::{Conv, Pass};
+use crate::ledger;
 use crate::plan::{Limits, Plan, TiledKernel, Unsupported};
 use crate::units::{Bytes, Ops};
 
@@ -18,7 +20,7 @@ impl Algorithm for ImplicitGemm {
     }
 
     fn summary(&self) -> &'static str {
-        "the matrix product of im2col with the patches read in place; every stride, dilation, group and rank"
+        "the matrix product of im2col with the patches read in place; every stride, dilation, group, rank and pass"
     }
 
     fn workspace_formula(&self) -> &'static str {
@@ -29,23 +31,45 @@ impl Algorithm for ImplicitGemm {
         split::KNOBS
     }
 
+    fn passes(&self) -> &'static [Pass] {
+        &Pass::ALL
+    }
+
     fn variants(&self, conv: &Conv, limits: &Limits) -> Vec<Variant> {
+        match conv.computes() {
+            Pass::Forward => {}
+            Pass::BackwardData => return vec![Variant::none()],
+            Pass::BackwardWeights => return product::variants(conv, limits),
+        }
         let columns = conv.batch().saturating_mul(conv.output_points());
         split::variants(conv, workgroups(TiledKernel::ImplicitGemm, [conv.group_channels_out(), columns, conv.groups()], limits))
     }
 
     fn workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
         super::require(self, conv)?;
-        split::workspace(conv, split::parts(self, conv, variant)?)
+        match conv.computes() {
+            Pass::Forward => split::workspace(conv, split::parts(self, conv, variant)?),
+            Pass::BackwardData => super::no_workspace(self, variant),
+            Pass::BackwardWeights => product::workspace(conv, product::parts(self, conv, variant)?),
+        }
     }
 
     fn operations(&self, conv: &Conv, variant: &Variant) -> Result<Ops, Unsupported> {
         self.workspace(conv, variant)?;
-        Ok(split::operations(conv, split::parts(self, conv, variant)?))
+        Ok(match conv.computes() {
+            Pass::Forward => split::operations(conv, split::parts(self, conv, variant)?),
+            Pass::BackwardData => ledger::operations(conv),
+            Pass::BackwardWeights => product::operations(conv, product::parts(self, conv, variant)?),
+        })
     }
 
     fn plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported> {
         self.workspace(conv, variant)?;
+        match conv.computes() {
+            Pass::Forward => {}
+            Pass::BackwardData => return product::data(conv, limits),
+            Pass::BackwardWeights => return product::weights(conv, product::parts(self, conv, variant)?, limits),
+        }
         let parts = split::parts(self, conv, variant)?;
         split::plan(conv, parts, limits, |plan, part, output| {
             let weights = plan.whole(Plan::WEIGHTS);

@@ -29,7 +29,7 @@ impl Algorithm for Indirect {
     }
 
     fn workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
-        super::require_f32(self.id(), conv)?;
+        super::require(self, conv)?;
         super::no_workspace(self, variant)?;
         workspace_bytes("offset table", &[conv.taps(), conv.output_points()], ElementType::U32)
     }

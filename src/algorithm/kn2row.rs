@@ -33,7 +33,7 @@ struct Part {
 
 impl Kn2row {
     fn extent(&self, conv: &Conv, variant: &Variant) -> Result<Extent, Unsupported> {
-        super::require_f32(self.id(), conv)?;
+        super::require(self, conv)?;
         let taps = conv.taps();
         match variant.parts() {
             ("full", None) => Ok(Extent { images: conv.batch(), taps }),
@@ -98,10 +98,7 @@ impl Kn2row {
             .problem(&[("first_t", first_t), ("first_r", first_r), ("first_s", first_s)])?
             .problem(&[("end_t", end_t), ("end_r", end_r), ("end_s", end_s)])?
             .problem(&geometry(conv))?
-            .cost(
-                &[count - u64::from(!add), outputs],
-                &[&[planes, met, bytes], &[outputs, bytes], &[outputs, u64::from(add), bytes]],
-            )
+            .cost(&[count - u64::from(!add), outputs], &[&[planes, met, bytes], &[outputs, bytes], &[outputs, u64::from(add), bytes]])
             .tiled(planes * stretches, [lanes, 1, 1], limits)
     }
 }

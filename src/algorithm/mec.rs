@@ -58,7 +58,7 @@ fn lowering(conv: &Conv) -> Result<Conv, Unsupported> {
 
 impl Mec {
     fn extent(&self, conv: &Conv, variant: &Variant) -> Result<Extent, Unsupported> {
-        super::require_f32(self.id(), conv)?;
+        super::require(self, conv)?;
         let rows = conv.axes_3d()[1].output();
         match variant.parts() {
             ("batch", None) => Ok(Extent::Images(conv.batch())),

@@ -1,5 +1,6 @@
 //! The ways to compute a convolution. One file each; [`ALGORITHMS`] is the registry that everything iterates over.
 
+mod backward;
 mod bias;
 mod build;
 mod cook_toom;
@@ -62,7 +63,7 @@ pub trait Algorithm: Sync {
         &[]
     }
 
-    /// The passes it computes.
+    /// The passes it computes, where a transposed convolution's forward pass counts as the backward data pass of the one it mirrors.
     fn passes(&self) -> &'static [Pass] {
         &[Pass::Forward]
     }

@@ -9,6 +9,8 @@ use crate::plan::{Binding, Constant, Unsupported};
 pub(super) enum Reading {
     /// In the input, each tap tested against its edges.
     Input,
+    /// In the gradient of the output, which the product of the transposed weights with it makes the gradient of the input.
+    Gradient,
     /// In the input lowered along the width.
     Lowered(Lowered),
     /// In the input, where a table has the offset of each tap of each point.
@@ -60,6 +62,7 @@ impl Reading {
     fn name(&self) -> &'static str {
         match self {
             Self::Input => "input",
+            Self::Gradient => "gradient",
             Self::Lowered(_) => "lowered",
             Self::Table(_) => "table",
             Self::Offsets { .. } => "offsets",
@@ -71,6 +74,7 @@ impl Reading {
         let [_, _, width] = conv.axes_3d();
         match self {
             Self::Lowered(Lowered { depths, rows }) => width.kernel * depths * rows * width.output(),
+            Self::Gradient => conv.output_points(),
             _ => conv.input_points(),
         }
     }
@@ -89,7 +93,7 @@ impl Reading {
     /// Words of the tables.
     pub(super) fn words(&self, conv: &Conv) -> u64 {
         match self {
-            Self::Input | Self::Lowered(_) => 0,
+            Self::Input | Self::Gradient | Self::Lowered(_) => 0,
             Self::Table(_) => conv.output_points() * conv.taps(),
             Self::Offsets { corners, .. } => conv.reduction() + if corners.is_some() { conv.output_points() } else { 0 },
         }
@@ -101,6 +105,7 @@ impl Reading {
         let [depth, height, width] = conv.axes_3d();
         match self {
             Self::Input => Ok(step),
+            Self::Gradient => Ok(step.constant("dense", Constant::Flag(conv.axes_3d().iter().all(|axis| axis.stride == 1)))),
             Self::Lowered(Lowered { depths, rows }) => {
                 let row = width.output();
                 // A step past the end is never taken.

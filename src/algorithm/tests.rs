@@ -14,7 +14,7 @@ fn winograd_conv() -> impl Strategy<Value = Conv> {
 fn check(conv: &Conv, limits: &Limits) -> Result<(), TestCaseError> {
     for algorithm in ALGORITHMS {
         let mut variants = algorithm.variants(conv, limits);
-        if algorithm.knobs().contains(&"split=s") {
+        if algorithm.knobs().contains(&"split=s") && conv.pass() == Pass::Forward {
             variants.extend([2, 3, conv.group_channels_in()].map(|parts| Variant::knob("split", parts)));
         }
         for variant in variants {
@@ -56,7 +56,8 @@ fn tiny() -> Limits {
 
 proptest! {
     #[test]
-    fn closed_forms_equal_plans(conv in any_conv()) {
+    fn closed_forms_equal_plans(conv in any_conv(), pass in prop::sample::select(Pass::ALL.to_vec())) {
+        let conv = conv.with_pass(pass);
         check(&conv, &Limits::UNLIMITED)?;
         check(&conv, &tiny())?;
     }
@@ -68,7 +69,8 @@ proptest! {
     }
 
     #[test]
-    fn variants_rise_in_memory(conv in any_conv()) {
+    fn variants_rise_in_memory(conv in any_conv(), pass in prop::sample::select(Pass::ALL.to_vec())) {
+        let conv = conv.with_pass(pass);
         for algorithm in ALGORITHMS {
             let bytes: Vec<u64> =
                 algorithm.variants(&conv, &Limits::WEBGPU).iter().filter_map(|v| algorithm.workspace(&conv, v).ok()).map(|b| b.0).collect();

@@ -19,13 +19,17 @@ pub enum Checks {
 
 /// Kernels whose indices are in range by construction: loads are clamped into the windows bound, stores are guarded, divisors are sizes
 /// of at least one. The others keep the checks.
-const IN_RANGE: [&str; 18] = [
+const IN_RANGE: [&str; 23] = [
+    "col2im",
     "depthwise",
     "direct",
+    "direct_data",
     "direct_tiled",
+    "direct_weights",
     "gemm",
     "gemm_staged",
     "im2col",
+    "im2col_points",
     "implicit_precomp_points",
     "implicit_precomp_taps",
     "indirect_table",
@@ -34,6 +38,7 @@ const IN_RANGE: [&str; 18] = [
     "peak_fma",
     "peak_workgroup",
     "sum_parts",
+    "weight_gradient",
     "winograd_filter",
     "winograd_fused",
     "winograd_input",

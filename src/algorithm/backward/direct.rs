@@ -75,10 +75,7 @@ pub(in super::super) fn weights(conv: &Conv, limits: &Limits) -> Result<Plan, Un
             .problem(&geometry(conv))?
             .cost(
                 &[2, elements, rows, width.output()],
-                &[
-                    &[share(ledger::activations(conv).0, rows, all_rows)],
-                    &[if index > 0 { 2 } else { 1 }, elements, bytes],
-                ],
+                &[&[share(ledger::activations(conv).0, rows, all_rows)], &[if index > 0 { 2 } else { 1 }, elements, bytes]],
             )
             .linear(elements, lanes, limits)?;
         plan.steps.push(step);

@@ -191,7 +191,7 @@ impl Strip {
         };
         let multiply = product.step_by(reduction, conv.element(), limits)?;
 
-        let [depth, height, width] = conv.axes_3d();
+        let [depth, _, width] = conv.axes_3d();
         let input = plan.window(Plan::INPUT, image * input_image, images * input_image, limits);
         let rows_folded = end_row - first_row;
         let elements = depth.size * rows_folded * width.size;
@@ -217,10 +217,7 @@ impl Strip {
                 ("input_skip", input.1.into()),
             ])?
             .problem(&geometry(conv))?
-            .cost(
-                &[images, rows, points],
-                &[&[images, rows, points, bytes], &[if point0 > 0 { 2 } else { 1 }, planes, elements, bytes]],
-            )
+            .cost(&[images, rows, points], &[&[images, rows, points, bytes], &[if point0 > 0 { 2 } else { 1 }, planes, elements, bytes]])
             .tiled(planes * stretches, [lanes, 1, 1], limits)?;
         Ok([multiply, fold])
     }

@@ -4,7 +4,9 @@
 //! matrix of the input, `N·O·P·Q × C/g·T·R·S`. Its long sum can be split: `split=s` sums s parts of the rows of outputs side by side, each
 //! with results of its own, `s·K·C/g·T·R·S` elements of workspace, which a second kernel adds up in order.
 
-use super::super::build::{StepBuilder, share};
+use super::super::build::{Part, StepBuilder, image_parts, share};
+use super::super::gemm::Patches;
+use super::super::reading::Reading;
 use super::super::split::{self, sum_parts};
 use super::super::{Algorithm, Variant, geometry};
 use super::{Rows, rows_of_outputs};
@@ -12,6 +14,17 @@ use crate::conv::{Conv, ElementType};
 use crate::ledger;
 use crate::plan::{Constant, Limits, Plan, TiledKernel, Unsupported, workspace_bytes};
 use crate::units::{Bytes, Ops};
+
+/// The gradient of the input: the product of the transposed weights and the gradient of the output, which is read tap by tap.
+pub(in super::super) fn data(conv: &Conv, limits: &Limits) -> Result<Plan, Unsupported> {
+    let mut plan = Plan::new(conv);
+    for Part { images, input, output, .. } in image_parts(&plan, conv, limits)? {
+        let (points, reading, weights) = (conv.input_points(), Reading::Gradient, plan.whole(Plan::WEIGHTS));
+        let product = Patches { conv, images, points, input: output, reading, weights, output: input, parts: 1 };
+        plan.steps.push(product.step("implicit_gemm", limits)?);
+    }
+    plan.finish(limits)
+}
 
 /// Rows of outputs, which the sum can be split between.
 fn rows(conv: &Conv) -> u64 {
@@ -101,10 +114,7 @@ pub(in super::super) fn weights(conv: &Conv, parts: u64, limits: &Limits) -> Res
             .sizes(&geometry(conv), limits.specialise())?
             .cost(
                 &[2, elements, rows, width.output()],
-                &[
-                    &[share(ledger::activations(conv).0, rows, self::rows(conv))],
-                    &[if index > 0 { 2 } else { 1 }, parts, elements, bytes],
-                ],
+                &[&[share(ledger::activations(conv).0, rows, self::rows(conv))], &[if index > 0 { 2 } else { 1 }, parts, elements, bytes]],
             )
             .tiled(tiles_m * tiles_n * groups * parts, [tile.lanes_n, tile.lanes_m, 1], limits)?;
         plan.steps.push(step);
