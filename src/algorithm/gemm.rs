@@ -213,7 +213,7 @@ impl Patches<'_> {
             .sizes(&[("taps", taps), ("a_step", a_step), ("volume", volume), ("points", points), ("ldc", points)], fold)?
             .sizes(&geometry(conv), fold)?
             .cost(
-                &[2, groups, m, n, c, taps],
+                &[2, groups, m, if backward { images * conv.output_points() } else { n }, c, taps],
                 &[
                     &[groups, m, c, taps, bytes],
                     &[images, groups, c, volume, bytes],
