@@ -64,7 +64,7 @@ pub(super) fn buffer(gpu: &Gpu, size: Bytes) -> Result<Loaded<'_>, DeviceError> 
 
 /// A plan of buffers and no steps.
 fn bare(gpu: &Gpu, buffers: Vec<Buffer>) -> Result<Loaded<'_>, DeviceError> {
-    Loaded::new(gpu, Plan { buffers, steps: Vec::new(), tuning: String::new() }, 1)
+    Loaded::new(gpu, Plan::of_buffers(buffers), 1)
 }
 
 /// The plan of an algorithm in its plain form.
