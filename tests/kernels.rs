@@ -10,6 +10,7 @@ use convledger::algorithm::{ALGORITHMS, Algorithm, Variant, add_bias, find};
 use convledger::conv::{Axis, Conv, ConvSpec, Pass};
 use convledger::device::{Checks, Clock, Gpu, Loaded};
 use convledger::plan::{BufferId, Limits, Plan, Role, Rule, Tile, TiledKernel, Tuning, Unsupported};
+use convledger::units::Bytes;
 use convledger::verify::{Expectation, Inputs, on_host, tolerance};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -29,7 +30,7 @@ fn verify(gpu: &Gpu, conv: &Conv, algorithm: &dyn Algorithm, variant: &Variant, 
             loaded.upload(Plan::of(tensor), &values)?;
         }
         loaded.poison()?;
-        loaded.execute(1, Clock::Host)?;
+        loaded.execute_poisoned()?;
         loaded.download(loaded.plan().result)
     };
     let output = on_host(conv, run().map_err(|error| format!("{name}: {error}"))?);
@@ -296,7 +297,8 @@ fn buffers_take_what_the_plan_says() {
                 Err(Unsupported::Problem(_)) => continue,
                 plan => plan.expect("supported"),
             };
-            let predicted: Vec<_> = plan.buffers.iter().map(convledger::plan::Buffer::bytes).collect();
+            let own = |id| if plan.memory_of(id) == id { plan.buffer(id).bytes() } else { Bytes(0) };
+            let predicted: Vec<_> = plan.numbered().map(|(id, _)| own(id)).collect();
             let loaded = Loaded::new(&gpu, plan, 1).expect("loads");
             for (account, predicted) in loaded.accounts().iter().zip(&predicted) {
                 assert_eq!(account.requested, *predicted);
@@ -335,7 +337,7 @@ fn pytorch_computed_the_same() {
                     loaded.upload(id, bias).expect("upload");
                 }
                 loaded.poison().expect("poison");
-                loaded.execute(1, Clock::Host).expect("execute");
+                loaded.execute_poisoned().expect("execute");
                 let output = loaded.download(Plan::OUTPUT).expect("download");
                 assert_eq!(output.len(), case.output.len(), "{name}");
                 for (i, (value, expected)) in output.iter().zip(&case.output).enumerate() {

@@ -236,12 +236,16 @@ impl Builder {
             let predicted = life.levels.iter().filter(|levels| levels.ledger == ledger).map(|levels| levels.predicted.signed()).sum();
             self.held(name, predicted, "closed form");
         }
+        let shared = life.shared.signed();
+        if shared > 0 {
+            self.held("workspaces that share memory", -shared, "plan: those whose steps do not overlap");
+        }
         self.level("predicted");
         let uniforms = life.levels.iter().filter(|levels| runtime(levels.ledger)).map(|levels| levels.requested.signed()).sum();
         self.held("uniforms: what the steps are told", uniforms, "plan");
         let rounding =
-            life.levels.iter().filter(|levels| !runtime(levels.ledger)).map(|l| l.requested.signed() - l.predicted.signed()).sum();
-        self.held("rounding to whole words", rounding, "sizes given to the device less predicted");
+            life.levels.iter().filter(|levels| !runtime(levels.ledger)).map(|l| l.requested.signed() - l.predicted.signed()).sum::<i64>();
+        self.held("rounding to whole words", rounding + shared, "sizes given to the device less predicted");
         self.level("requested");
         let alignment = life.levels.iter().map(|l| l.allocated.map(|allocated| allocated.signed() - l.requested.signed())).sum();
         if let Some(alignment) = alignment {

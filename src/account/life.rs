@@ -113,6 +113,8 @@ pub struct Life {
     pub readings: Vec<Reading>,
     /// Parameter, activation, computation, runtime.
     pub levels: Vec<Levels>,
+    /// What workspaces take less than their sum for sharing memory.
+    pub shared: Bytes,
     /// The most that was resident while the case executed, seen by polling.
     pub peak: Option<Bytes>,
 }
@@ -161,7 +163,7 @@ pub fn live(
         }
     }
     life.note(Stage::AllPipelines, Some(&gpu));
-    let uniforms = plan.bytes(Ledger::Runtime);
+    let (uniforms, shared) = (plan.bytes(Ledger::Runtime), plan.shared_bytes());
     let loaded = Loaded::new(&gpu, plan, 1)?;
     life.note(Stage::Buffers, Some(&gpu));
     // Whatever a system hands out at the first touch is there then.
@@ -190,7 +192,7 @@ pub fn live(
     drop(gpu);
     drop(instance);
     life.note(Stage::Dropped, None);
-    Ok(Life { case: case.clone(), source, refusals, readings: life.readings, levels, peak })
+    Ok(Life { case: case.clone(), source, refusals, readings: life.readings, levels, shared, peak })
 }
 
 /// What is read at each stage.

@@ -20,6 +20,8 @@ struct Truth {
     first: u64,
     /// Predicted parameters, activations, computation, uniforms.
     plan: [u64; 4],
+    /// What the computation takes less for sharing memory.
+    shared: u64,
     /// Added to each by the allocator.
     alignment: u64,
     /// wgpu's own allocation, and what is free in the blocks.
@@ -35,8 +37,9 @@ fn any_truth() -> impl Strategy<Value = Truth> {
     let source = prop::sample::select(vec![Source::ProcessRss, Source::VulkanMemoryBudget]);
     // So large that no lie of the tests is taken for another kind of driver.
     let plan = prop::array::uniform4(1_u64 << 33..1 << 40);
-    (prop::array::uniform6(sizes()), plan, prop::array::uniform3(0_u64..1 << 30), source, any::<bool>()).prop_map(
-        |([process, context, clock, pipelines, staging, first], plan, [alignment, internal, slack], source, eager)| Truth {
+    let shared = prop_oneof![Just(0), 1_u64..1 << 32];
+    (prop::array::uniform6(sizes()), (plan, shared), prop::array::uniform3(0_u64..1 << 30), source, any::<bool>()).prop_map(
+        |([process, context, clock, pipelines, staging, first], (plan, shared), [alignment, internal, slack], source, eager)| Truth {
             process,
             context,
             clock,
@@ -44,6 +47,7 @@ fn any_truth() -> impl Strategy<Value = Truth> {
             staging,
             first,
             plan,
+            shared,
             alignment,
             internal,
             slack,
@@ -58,8 +62,9 @@ impl Truth {
     fn life(&self) -> Life {
         let process_is_device = self.source.is_process();
         let touched = process_is_device && !self.eager;
+        let taken = |i, bytes: u64| if i == 2 { bytes - self.shared } else { bytes };
         let own: Vec<(String, Bytes)> =
-            self.plan.iter().enumerate().map(|(i, &bytes)| (format!("convledger {i}"), Bytes(bytes + self.alignment))).collect();
+            self.plan.iter().enumerate().map(|(i, &bytes)| (format!("convledger {i}"), Bytes(taken(i, bytes) + self.alignment))).collect();
         let stages = [
             (Stage::Process, self.process, None),
             (Stage::Adapter, self.process, None),
@@ -88,11 +93,11 @@ impl Truth {
             Reading { stage, resident: told.then_some(Bytes(besides + pool)), host: Some(Bytes(1)), allocator }
         };
         let ledgers = [Ledger::Parameter, Ledger::Activation, Ledger::Computation, Ledger::Runtime];
-        let level = |(&ledger, &bytes): (&Ledger, &u64)| Levels {
+        let level = |(i, (&ledger, &bytes)): (usize, (&Ledger, &u64))| Levels {
             ledger,
             predicted: Bytes(bytes),
-            requested: Bytes(bytes),
-            allocated: Some(Bytes(bytes + self.alignment)),
+            requested: Bytes(taken(i, bytes)),
+            allocated: Some(Bytes(taken(i, bytes) + self.alignment)),
         };
         let conv = "n1c4h8w8_k4r3s3_p1".parse().expect("a key");
         let layer = String::from("=layer");
@@ -102,7 +107,8 @@ impl Truth {
             source: self.source,
             refusals: String::new(),
             readings: stages.map(reading).to_vec(),
-            levels: ledgers.iter().zip(&self.plan).map(level).collect(),
+            levels: ledgers.iter().zip(&self.plan).enumerate().map(level).collect(),
+            shared: Bytes(self.shared),
             peak: None,
         }
     }
@@ -121,6 +127,10 @@ proptest! {
         prop_assert!(bridge.closes(life.source));
         let held: i64 = bridge.lines.iter().filter(|line| line.kind == LineKind::Held).map(|line| line.bytes).sum();
         prop_assert_eq!(held, bridge.resident());
+        let shared = bridge.lines.iter().find(|line| line.name == "workspaces that share memory").map_or(0, |line| line.bytes);
+        prop_assert_eq!(shared, -Bytes(truth.shared).signed());
+        let rounding = bridge.lines.iter().find(|line| line.name == "rounding to whole words").map(|line| line.bytes);
+        prop_assert_eq!(rounding, Some(0));
     }
 
     #[test]
@@ -157,6 +167,7 @@ fn files_hold_what_was_accounted() {
         staging: 6,
         first: 5,
         plan: [100, 200, 300, 16],
+        shared: 0,
         alignment: 8,
         internal: 64,
         slack: 32,

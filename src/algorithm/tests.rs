@@ -22,6 +22,9 @@ fn check(conv: &Conv, limits: &Limits) -> Result<(), TestCaseError> {
             match (algorithm.workspace(conv, &variant), algorithm.plan(conv, &variant, limits)) {
                 (Ok(workspace), Ok(plan)) => {
                     prop_assert_eq!(plan.bytes(Ledger::Computation), workspace, "workspace: {}", name);
+                    if !plan.steps.is_empty() {
+                        prop_assert_eq!(plan.arena_bytes(), plan.live_bytes(), "arena and what is live at once: {}", name);
+                    }
                     prop_assert_eq!(plan.bytes(Ledger::Parameter), ledger::parameters(conv), "parameters: {}", name);
                     prop_assert_eq!(plan.bytes(Ledger::Activation), ledger::activations(conv), "activations: {}", name);
                     if conv.batch() > 0 {

@@ -97,6 +97,7 @@ mod tests {
             lifetime: Lifetime::Call,
             first_step: None,
             last_step: None,
+            slot: None,
         };
         let buffers = [
             buffer(&rows[0], Ledger::Runtime, 64, Some(256)),

@@ -6,8 +6,7 @@ use super::{Outcome, auto, note};
 use crate::algorithm::{ALGORITHMS, Variant, add_bias, find, plain_variant};
 use crate::conv::{Conv, Pass, Tensor};
 use crate::cost::{Model, choose};
-use crate::device::{Clock, Gpu, Loaded};
-use crate::ledger::Ledger;
+use crate::device::{Gpu, Loaded};
 use crate::peak;
 use crate::plan::{BufferId, Limits, Plan, Role};
 use crate::units::Bytes;
@@ -166,7 +165,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     } else {
         plan(&conv, &args.algorithm, &gpu.limits)?
     };
-    let workspace = plan.bytes(Ledger::Computation);
+    let workspace = plan.arena_bytes();
     if let Some(limit) = args.workspace_limit.filter(|limit| workspace > *limit) {
         bail!("{name} needs a workspace of {workspace} > workspace limit {limit}");
     }
@@ -182,7 +181,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
         loaded.upload(id, bias)?;
     }
     loaded.poison()?;
-    loaded.execute(1, Clock::Host)?;
+    loaded.execute_poisoned()?;
     note(format!("{name} on {}", gpu.identity.name));
     let values = on_host(&conv, loaded.download(loaded.plan().result)?);
     output.write(&conv.shape(result), &values)?;

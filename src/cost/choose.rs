@@ -13,7 +13,7 @@ pub struct Choice {
     pub algorithm: &'static str,
     /// Setting of its knob.
     pub variant: Variant,
-    /// Its workspace.
+    /// Its workspace, memory that several buffers share counted once.
     pub workspace: Bytes,
     /// What the model says it takes.
     pub predicted: Nanoseconds,
@@ -78,11 +78,14 @@ fn candidate(
     workspace_limit: WorkspaceLimit,
     model: &Model<'_>,
 ) -> Result<Choice, String> {
-    let workspace = algorithm.workspace(conv, &variant).map_err(|why| why.to_string())?;
+    let sum = algorithm.workspace(conv, &variant).map_err(|why| why.to_string())?;
+    let plan = algorithm.plan(conv, &variant, limits);
+    // The plan knows what shares memory; where there is none the sum bounds what it would take.
+    let workspace = plan.as_ref().map_or(sum, Plan::arena_bytes);
     if let Some(limit) = workspace_limit.filter(|limit| workspace > *limit) {
         return Err(format!("workspace {workspace} > workspace limit {limit}"));
     }
-    let plan = algorithm.plan(conv, &variant, limits).map_err(|why| why.to_string())?;
+    let plan = plan.map_err(|why| why.to_string())?;
     let predicted = model.plan(&plan, conv.element());
     Ok(Choice { algorithm: algorithm.id(), variant, workspace, predicted, plan })
 }

@@ -166,7 +166,7 @@ proptest! {
         for algorithm in ALGORITHMS {
             for variant in algorithm.variants(&conv, &Limits::WEBGPU) {
                 if let Ok(plan) = algorithm.plan(&conv, &variant, &Limits::WEBGPU)
-                    && limit.is_none_or(|limit| plan.bytes(crate::ledger::Ledger::Computation).0 <= limit)
+                    && limit.is_none_or(|limit| plan.arena_bytes().0 <= limit)
                 {
                     allowed.push((algorithm.id(), variant, model.plan(&plan, conv.element()).0));
                 }
@@ -177,6 +177,7 @@ proptest! {
                 let same = |(id, variant, time): &(&str, Variant, f64)| (*id, variant, *time) == (chosen.algorithm, &chosen.variant, chosen.predicted.0);
                 prop_assert!(allowed.iter().any(same));
                 prop_assert!(allowed.iter().all(|(_, _, time)| chosen.predicted.0 <= *time));
+                prop_assert_eq!(chosen.workspace, chosen.plan.arena_bytes());
                 prop_assert!(limit.is_none_or(|limit| chosen.workspace.0 <= limit));
                 prop_assert_eq!(choice(&conv, limit), Ok(chosen));
             }

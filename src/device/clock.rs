@@ -68,7 +68,7 @@ impl Timestamps {
 /// [`Unsupported::Limit`] on a device that cannot bind a word.
 pub fn probe_plan(limits: &Limits) -> Result<Plan, Unsupported> {
     let word = Buffer { name: "word".into(), role: Role::Output, element: ElementType::F32, elements: 1, lifetime: Lifetime::Call };
-    let mut plan = Plan { buffers: vec![word], result: BufferId(0), steps: Vec::new(), tuning: String::new() };
+    let mut plan = Plan::of_buffers(vec![word]);
     let kernel = Kernel {
         shader: "probe".into(),
         element: ElementType::F32,

@@ -4,18 +4,21 @@ use super::clock::CAPACITY;
 use super::memory::{Account, Allocation, AllocatorReport, accounts};
 use super::pipeline::Pipeline;
 use super::{Clock, ClockFacts, DeviceError, Gpu};
-use crate::plan::{Binding, BufferId, Plan, Role};
+use crate::plan::{Binding, Buffer, BufferId, Plan, Role, Slot};
 use crate::units::{Bytes, Nanoseconds};
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Instant;
 
 /// Bytes moved to or from the device at a time, so that staging never doubles a large buffer.
 const PIECE: u64 = 16 << 20;
+/// The same for filling shared memory anew between two steps, which must not show in what is held meanwhile.
+const SMALL_PIECE: u64 = 1 << 20;
 
 /// A plan with its buffers created and its kernels compiled.
 ///
-/// Executions rotate through `sets` copies of the tensors; workspace and uniforms exist once.
+/// Executions rotate through `sets` copies of the tensors; workspace and uniforms exist once. Workspaces of one slot are one device buffer.
 pub struct Loaded<'g> {
     gpu: &'g Gpu,
     plan: Plan,
@@ -35,25 +38,23 @@ struct LoadedStep {
 }
 
 impl<'g> Loaded<'g> {
-    /// Creates the plan's buffers, its tensors `sets` times, and compiles its kernels.
+    /// Creates the plan's buffers, its tensors `sets` times and one for each slot, and compiles its kernels.
     ///
     /// # Errors
     /// [`DeviceError`] when memory runs out, a shader does not compile, or the device is lost.
     pub fn new(gpu: &'g Gpu, plan: Plan, sets: usize) -> Result<Self, DeviceError> {
         let mut all: Vec<Vec<Rc<Allocation>>> = Vec::with_capacity(sets);
-        for set in 0..sets.max(1) {
-            let mut buffers = Vec::with_capacity(plan.buffers.len());
-            for (i, buffer) in plan.buffers.iter().enumerate() {
+        for _ in 0..sets.max(1) {
+            let mut memory = BTreeMap::new();
+            for (id, buffer) in plan.allocations() {
                 let once = matches!(buffer.role, Role::Workspace | Role::Uniform);
-                if once && set > 0 {
-                    buffers.push(Rc::clone(&all[0][i]));
-                    continue;
-                }
-                let kind = if buffer.role == Role::Uniform { wgpu::BufferUsages::UNIFORM } else { wgpu::BufferUsages::STORAGE };
-                let usage = kind | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC;
-                buffers.push(Rc::new(Allocation::new(gpu, &buffer.name, buffer.bytes().0, usage)?));
+                let allocation = match all.first().filter(|_| once) {
+                    Some(first) => Rc::clone(&first[id.0]),
+                    None => Rc::new(allocate(gpu, buffer)?),
+                };
+                memory.insert(id, allocation);
             }
-            all.push(buffers);
+            all.push(plan.numbered().map(|(id, _)| Rc::clone(&memory[&plan.memory_of(id)])).collect());
         }
         let mut loaded = Self { gpu, plan, sets: all, steps: Vec::new(), prepared: Cell::new(false) };
         loaded.write_uniforms()?;
@@ -75,14 +76,19 @@ impl<'g> Loaded<'g> {
         &self.plan
     }
 
-    /// What each buffer of the plan takes; of the copies of a tensor the first.
+    /// What each buffer of the plan takes; of the copies of a tensor the first. Memory that workspaces share is booked to the largest of them.
     pub fn accounts(&self) -> Vec<Account> {
         self.accounts_by(self.gpu.allocator_report().as_ref())
     }
 
     /// The same by a report that was taken, or none.
     pub fn accounts_by(&self, report: Option<&AllocatorReport>) -> Vec<Account> {
-        accounts(report, self.sets[0].iter().map(Rc::as_ref))
+        let mut accounts = accounts(report, self.sets[0].iter().map(Rc::as_ref));
+        for guest in self.plan.slots.iter().flat_map(|slot| &slot.guests) {
+            let account = &mut accounts[guest.0];
+            *account = Account { requested: Bytes(0), allocated: account.allocated.map(|_| Bytes(0)) };
+        }
+        accounts
     }
 
     fn uniforms(&self) -> Option<usize> {
@@ -170,8 +176,8 @@ impl<'g> Loaded<'g> {
         self.gpu.guarded("clearing the buffers", || {
             let mut encoder = self.gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
             for set in &self.sets {
-                for (allocation, _) in set.iter().zip(&self.plan.buffers).filter(|(_, buffer)| buffer.role != Role::Uniform) {
-                    encoder.clear_buffer(&allocation.buffer, 0, None);
+                for (id, _) in self.plan.allocations().filter(|(_, buffer)| buffer.role != Role::Uniform) {
+                    encoder.clear_buffer(&set[id.0].buffer, 0, None);
                 }
             }
             self.gpu.queue.submit([encoder.finish()]);
@@ -185,20 +191,21 @@ impl<'g> Loaded<'g> {
     /// [`DeviceError`] from the device.
     pub fn poison(&self) -> Result<(), DeviceError> {
         self.prepared.set(false);
-        // All bits set is a NaN in every float format.
-        let piece = vec![0xFF_u8; usize::try_from(PIECE).unwrap_or(usize::MAX)];
-        for (i, buffer) in self.plan.buffers.iter().enumerate() {
-            if BufferId(i) != self.plan.result && buffer.role != Role::Workspace {
-                continue;
-            }
+        let result = self.plan.result;
+        for (id, buffer) in self.plan.allocations().filter(|&(id, buffer)| id == result || buffer.role == Role::Workspace) {
             let copies = if buffer.role == Role::Workspace { 1 } else { self.sets.len() };
-            for set in &self.sets[..copies] {
-                let size = set[i].buffer.size();
-                for offset in (0..size).step_by(piece.len()) {
-                    let bytes = usize::try_from((size - offset).min(PIECE)).unwrap_or(usize::MAX);
-                    self.write_piece(&set[i], offset, &piece[..bytes])?;
-                }
-            }
+            self.sets[..copies].iter().try_for_each(|set| self.fill_with_nan(&set[id.0], PIECE))?;
+        }
+        Ok(())
+    }
+
+    fn fill_with_nan(&self, allocation: &Allocation, most: u64) -> Result<(), DeviceError> {
+        let size = allocation.buffer.size();
+        // All bits set is a NaN in every float format.
+        let piece = vec![0xFF_u8; usize::try_from(size.min(most)).unwrap_or(usize::MAX)];
+        for offset in (0..size).step_by(piece.len().max(1)) {
+            let bytes = usize::try_from((size - offset).min(most)).unwrap_or(usize::MAX);
+            self.write_piece(allocation, offset, &piece[..bytes])?;
         }
         Ok(())
     }
@@ -226,7 +233,7 @@ impl<'g> Loaded<'g> {
     /// [`DeviceError`] from the device.
     pub fn download(&self, id: BufferId) -> Result<Vec<f32>, DeviceError> {
         let source = &self.sets[0][id.0];
-        let size = source.buffer.size();
+        let size = self.plan.whole(id).size;
         let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
         let readback = Allocation::new(self.gpu, "readback", size.min(PIECE), usage)?;
         let mut values = Vec::with_capacity(usize::try_from(size / 4).unwrap_or(0));
@@ -291,6 +298,28 @@ impl<'g> Loaded<'g> {
         }
     }
 
+    /// Runs the plan once from buffers that [`Loaded::poison`] has filled. Memory that workspaces share is filled again before the first step of each
+    /// of them, so that none can take what another left for its own.
+    ///
+    /// # Errors
+    /// [`DeviceError`] from the device.
+    pub fn execute_poisoned(&self) -> Result<(), DeviceError> {
+        if self.plan.slots.is_empty() {
+            return self.execute(1, Clock::Host).map(|_| ());
+        }
+        let tenants = self.plan.slots.iter().flat_map(Slot::tenants);
+        let begun: Vec<_> = tenants.filter_map(|id| Some((self.plan.live_range(id)?.0, &self.sets[0][id.0]))).collect();
+        for (index, step) in self.steps.iter().enumerate() {
+            for (_, memory) in begun.iter().filter(|(first, _)| *first == index) {
+                self.fill_with_nan(memory, SMALL_PIECE)?;
+            }
+            self.submit_passes([step], None)?;
+            self.gpu.wait("executing a step")?;
+        }
+        self.prepared.set(true);
+        Ok(())
+    }
+
     /// Runs the plan once with each step timed by itself, those that run once included; nanoseconds in the order of the steps.
     ///
     /// # Errors
@@ -342,6 +371,12 @@ impl<'g> Loaded<'g> {
         pass.set_bind_group(0, &step.bind_groups[execution as usize % self.sets.len()], &[]);
         pass.dispatch_workgroups(x, y, z);
     }
+}
+
+/// Memory for a buffer of a plan.
+fn allocate(gpu: &Gpu, buffer: &Buffer) -> Result<Allocation, DeviceError> {
+    let kind = if buffer.role == Role::Uniform { wgpu::BufferUsages::UNIFORM } else { wgpu::BufferUsages::STORAGE };
+    Allocation::new(gpu, &buffer.name, buffer.bytes().0, kind | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC)
 }
 
 /// The pair of queries that a pass writes at its beginning and its end.

@@ -5,7 +5,7 @@ use crate::algorithm::{find, plain_variant};
 use crate::conv::Conv;
 use crate::conv::ElementType;
 use crate::device::{Clock, DeviceError, Gpu, Loaded, Meter};
-use crate::plan::{Buffer, BufferId, Lifetime, Limits, Plan, Role};
+use crate::plan::{Buffer, Lifetime, Limits, Plan, Role};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -64,7 +64,7 @@ pub(super) fn buffer(gpu: &Gpu, size: Bytes) -> Result<Loaded<'_>, DeviceError> 
 
 /// A plan of buffers and no steps.
 fn bare(gpu: &Gpu, buffers: Vec<Buffer>) -> Result<Loaded<'_>, DeviceError> {
-    Loaded::new(gpu, Plan { buffers, result: BufferId(0), steps: Vec::new(), tuning: String::new() }, 1)
+    Loaded::new(gpu, Plan::of_buffers(buffers), 1)
 }
 
 /// The plan of an algorithm in its plain form.

@@ -145,7 +145,7 @@ pub(super) fn run(site: &Site<'_>, sequence: Sequence, iterations: u64) -> Resul
             sequence,
             iteration,
             conv: conv.to_string(),
-            plan_bytes: loaded.iter().flat_map(|loaded| &loaded.plan().buffers).map(|buffer| buffer.bytes().0).sum(),
+            plan_bytes: loaded.iter().map(|loaded| loaded.plan().requested_bytes().0).sum(),
             new_allocations: now.as_ref().zip(before.as_ref()).map(|(now, before)| now.difference(before).count() as u64),
             compiler_ns: u64::try_from(compiler.as_nanos()).unwrap_or(u64::MAX),
             held,

@@ -208,8 +208,7 @@ fn finish(
     }
     let problem = [problem, &[("groups_x", groups / rows)]].concat();
     kernel.problem_fields = problem.iter().map(|(name, _)| (*name).to_owned()).collect();
-    let result = BufferId(buffers.len() - 1);
-    let mut plan = Plan { buffers: buffers.to_vec(), result, steps: Vec::new(), tuning: String::new() };
+    let mut plan = Plan::of_buffers(buffers.to_vec());
     let mut bindings: Vec<_> = (0..buffers.len()).map(|i| plan.whole(BufferId(i))).collect();
     if let Some(last) = bindings.last_mut() {
         last.writes = true;

@@ -3,10 +3,14 @@
 //! The ledger sums the buffers of a plan and the executor creates exactly those, so what is predicted, allocated and run
 //! cannot drift apart. Nothing here knows a device; [`Limits`] is a plain copy of what one allows.
 
+mod arena;
 mod kernel;
 mod limits;
+#[cfg(test)]
+pub(crate) mod tests;
 mod tuning;
 
+pub use arena::{Slot, SlotId};
 pub use kernel::{Binding, Constant, Kernel, Step};
 pub use limits::{DeviceClass, Limits};
 pub use tuning::{Rule, ShapeClass, Sharing, Tile, TileError, TiledKernel, Tuning, TuningError, TuningFile};
@@ -93,6 +97,8 @@ pub struct Plan {
     pub steps: Vec<Step>,
     /// The device-dependent choices made (tile sizes, workgroup sizes), as recorded with a row.
     pub tuning: String,
+    /// Memory that workspaces share; [`Plan::finish`] deals it out.
+    pub slots: Vec<Slot>,
 }
 
 /// Why an algorithm does not compute a convolution here; the reason carries its numbers.
@@ -154,8 +160,13 @@ impl Plan {
             elements: conv.elements(tensor),
             lifetime: Lifetime::Call,
         };
-        let buffers = Tensor::ALL.map(buffer).to_vec();
-        Self { buffers, result: Self::of(conv.result()), steps: Vec::new(), tuning: String::new() }
+        Self { result: Self::of(conv.result()), ..Self::of_buffers(Tensor::ALL.map(buffer).to_vec()) }
+    }
+
+    /// A plan of these buffers, the last of which holds the result, and no steps yet.
+    pub const fn of_buffers(buffers: Vec<Buffer>) -> Self {
+        let result = BufferId(buffers.len().saturating_sub(1));
+        Self { buffers, result, steps: Vec::new(), tuning: String::new(), slots: Vec::new() }
     }
 
     /// The buffer of a tensor, in the plan of a convolution.
@@ -208,7 +219,7 @@ impl Plan {
         &self.buffers[id.0]
     }
 
-    /// Bytes booked to a ledger.
+    /// Bytes of a ledger's buffers, each counted in full; [`Plan::arena_bytes`] is what the workspaces take where they share memory.
     pub fn bytes(&self, ledger: Ledger) -> Bytes {
         Bytes(self.buffers.iter().filter(|b| b.role.ledger() == ledger).map(|b| b.bytes().0).sum())
     }
@@ -229,12 +240,13 @@ impl Plan {
         Some((self.steps.iter().position(uses)?, self.steps.iter().rposition(uses)?))
     }
 
-    /// Holds the finished plan against a device's limits and adds the uniform buffer its steps read, which no algorithm asks for
-    /// by hand.
+    /// Holds the finished plan against a device's limits, has workspaces share memory that are not in use together, and adds the uniform buffer
+    /// its steps read, which no algorithm asks for by hand. Steps that run once come first from then on: they run before all others.
     ///
     /// # Errors
     /// [`Unsupported::Limit`] names the first limit that is too small, with the numbers.
     pub fn finish(mut self, limits: &Limits) -> Result<Self, Unsupported> {
+        self.steps.sort_by_key(|step| !step.once);
         let mut tiles: Vec<String> = Vec::new();
         for kernel in self.steps.iter().map(|step| &step.kernel) {
             let text = kernel.tile.map(|tile| format!("{} {tile}", kernel.shader));
@@ -252,8 +264,9 @@ impl Plan {
         for step in &self.steps {
             step.check(&self, limits)?;
         }
-        let slots = self.steps.len() as u64;
-        let words: u64 = self.steps.iter().map(|s| s.uniform_slot_bytes(limits) / 4).max().unwrap_or(0) * slots;
+        self.share();
+        let steps = self.steps.len() as u64;
+        let words: u64 = self.steps.iter().map(|s| s.uniform_slot_bytes(limits) / 4).max().unwrap_or(0) * steps;
         self.buffers.push(Buffer {
             name: "problem".into(),
             role: Role::Uniform,

@@ -212,6 +212,9 @@ pub struct LedgerRow {
     pub first_step: Option<u64>,
     /// Last dispatch that uses it.
     pub last_step: Option<u64>,
+    /// The memory it shares with others of the same number in its case, at other times; empty where its memory is its own. What is requested and
+    /// allocated for the slot is in the row of its largest buffer, and 0 in the others.
+    pub slot: Option<u64>,
 }
 
 /// A row of `steps.csv`: the dispatches of one stage of a case.

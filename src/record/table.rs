@@ -242,7 +242,7 @@ table!(Measurement in "measurements.csv": run_id device backend driver;
 
 table!(LedgerRow in "ledger.csv": run_id;;
     cache ledger buffer role elements buffer_dtype predicted_bytes requested_bytes allocated_bytes
-    lifetime first_step last_step);
+    lifetime first_step last_step slot);
 
 table!(StepRow in "steps.csv": run_id;; cache stage dispatches workgroups time_median_ns time_share flops bytes limit);
 

@@ -4,7 +4,7 @@ use super::prepared::Prepared;
 use super::{Execute, Execution, Hello, Phase, Prediction, Task, Work, predict};
 use crate::algorithm;
 use crate::conv::Conv;
-use crate::device::{Clock, DeviceError, Gpu, Loaded, Meter, Source, Watch, trim_heap};
+use crate::device::{DeviceError, Gpu, Loaded, Meter, Source, Watch, trim_heap};
 use crate::ledger::Ledger;
 use crate::peak::{self, PeakError, Peaks};
 use crate::plan::{DeviceClass, Plan, Unsupported};
@@ -94,7 +94,7 @@ impl DeviceExecutor {
         phase: &mut dyn FnMut(Phase),
     ) -> Result<Loaded<'_>, DeviceError> {
         let sets = copies(&plan, case.cache);
-        let workspace = plan.bytes(Ledger::Computation).0;
+        let workspace = plan.arena_bytes().0;
         self.check_host_memory(Bytes(tensor_bytes(&plan).saturating_mul(sets).saturating_add(workspace)))?;
         let rotation = tensor_bytes(&plan).saturating_mul(sets);
         if case.cache == Cache::Cold && rotation < COLD_BYTES {
@@ -118,7 +118,7 @@ impl DeviceExecutor {
         phase(Phase::Verifying);
         rows.measurement.peak_accounted_bytes = before.with(&self.gpu).map(|bytes| bytes.0);
         let watch = Watch::begin(&self.meter);
-        loaded.execute(1, Clock::Host)?;
+        loaded.execute_poisoned()?;
         rows.measurement.peak_resident_bytes = watch.finish().map(|bytes| bytes.0);
         let output = on_host(&case.conv, loaded.download(loaded.plan().result)?);
         let start = Instant::now();

@@ -16,7 +16,8 @@ pub struct Prediction {
     pub case: CaseKey,
     /// The plan's device-dependent choices; empty where there is no plan.
     pub tuning: String,
-    /// Workspace by closed form; none where the algorithm is not made for the problem.
+    /// Workspace, memory that several buffers share counted once: their sum by closed form less what sharing saves. The sum where no plan tells that;
+    /// none where the algorithm is not made for the problem.
     pub computation: Option<Bytes>,
     /// Operations by closed form; none where the algorithm is not made for the problem.
     pub algorithm_operations: Option<Ops>,
@@ -39,7 +40,7 @@ pub fn predict(case: &CaseKey, algorithm: &dyn Algorithm, limits: &Limits) -> (P
     let plan = algorithm.plan(&case.conv, &case.variant, limits);
     match &plan {
         Ok(plan) => {
-            prediction.ledger = ledger_rows(case, plan);
+            prediction.add_buffers(plan);
             prediction.tuning.clone_from(&plan.tuning);
         }
         Err(Unsupported::Limit { .. }) => {
@@ -50,7 +51,7 @@ pub fn predict(case: &CaseKey, algorithm: &dyn Algorithm, limits: &Limits) -> (P
                 ..Limits::UNLIMITED
             };
             if let Ok(plan) = algorithm.plan(&case.conv, &case.variant, &roomy) {
-                prediction.ledger = ledger_rows(case, &plan);
+                prediction.add_buffers(&plan);
             }
         }
         Err(Unsupported::Problem(_) | Unsupported::Variant(_)) => {}
@@ -62,6 +63,11 @@ impl Prediction {
     /// What is known without an algorithm.
     pub fn of_problem(case: CaseKey) -> Self {
         Self { case, tuning: String::new(), computation: None, algorithm_operations: None, ledger: Vec::new() }
+    }
+
+    fn add_buffers(&mut self, plan: &Plan) {
+        self.ledger = ledger_rows(&self.case, plan);
+        self.computation = self.computation.map(|sum| Bytes(sum.0.saturating_sub(plan.shared_bytes().0)));
     }
 
     /// The case's row with nothing measured.
@@ -135,6 +141,7 @@ pub fn ledger_rows(case: &CaseKey, plan: &Plan) -> Vec<LedgerRow> {
             lifetime: buffer.lifetime,
             first_step: uses.map(|(first, _)| first as u64),
             last_step: uses.map(|(_, last)| last as u64),
+            slot: plan.slot_of(BufferId(index)).map(|slot| slot.0 as u64),
         }
     };
     plan.buffers.iter().enumerate().map(row).collect()

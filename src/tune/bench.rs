@@ -3,7 +3,7 @@
 use crate::algorithm;
 use crate::algorithm::Variant;
 use crate::conv::Conv;
-use crate::device::{Clock, DeviceError, Gpu, Loaded};
+use crate::device::{DeviceError, Gpu, Loaded};
 use crate::measure::TICKS;
 use crate::plan::{Limits, Plan, Tuning};
 use crate::verify::{Expectation, Inputs, on_host, tolerance};
@@ -130,7 +130,7 @@ impl<'g> Bench<'g> {
         if let Some(step) = trial.steps.iter().find(|&&step| step >= plan.steps.len()) {
             return Err(failure(format!("step {step} of a plan of {}", plan.steps.len())));
         }
-        let bytes = plan.buffers.iter().map(|buffer| buffer.bytes().0).sum();
+        let bytes = plan.requested_bytes().0;
         self.make_room(bytes);
         phase(Stage::Compiling);
         let loaded = Loaded::new(self.gpu, plan, 1)?;
@@ -144,7 +144,7 @@ impl<'g> Bench<'g> {
             loaded.upload(Plan::of(tensor), &values)?;
         }
         loaded.poison()?;
-        loaded.execute(1, Clock::Host)?;
+        loaded.execute_poisoned()?;
         let output = on_host(&trial.conv, loaded.download(loaded.plan().result)?);
         let verdict = truth.expectation.compare(&output).verdict(tolerance(&trial.conv, amplification));
         verdict.map_err(|wrong| TrialFailure { reason: format!("wrong result: {wrong}"), device_lost: false })

@@ -58,7 +58,7 @@ fn headers() {
     let (folder, _directory) = fresh();
     let header = |file: &str| fs::read_to_string(folder.path().join(file)).expect("reads");
     insta::assert_snapshot!(header("measurements.csv"), @"run_id,device,backend,driver,suite,layer,conv,pass,dtype,layout,algorithm,variant,tuning,status,reason,parameter_bytes,activation_bytes,computation_bytes,parameter_requested_bytes,activation_requested_bytes,computation_requested_bytes,parameter_allocated_bytes,activation_allocated_bytes,computation_allocated_bytes,peak_resident_bytes,peak_accounted_bytes,flops,flops_without_padding,algorithm_flops,min_bytes,clock,cache,samples,executions_per_sample,time_median_ns,time_min_ns,time_mean_ns,time_p05_ns,time_p95_ns,time_ci95_low_ns,time_ci95_high_ns,time_preparation_ns,noise,effective_gflops,utilisation,error_rel_l2,error_max_abs,tolerance,verified_points");
-    insta::assert_snapshot!(header("ledger.csv"), @"run_id,suite,layer,conv,pass,dtype,layout,algorithm,variant,cache,ledger,buffer,role,elements,buffer_dtype,predicted_bytes,requested_bytes,allocated_bytes,lifetime,first_step,last_step");
+    insta::assert_snapshot!(header("ledger.csv"), @"run_id,suite,layer,conv,pass,dtype,layout,algorithm,variant,cache,ledger,buffer,role,elements,buffer_dtype,predicted_bytes,requested_bytes,allocated_bytes,lifetime,first_step,last_step,slot");
     insta::assert_snapshot!(header("steps.csv"), @"run_id,suite,layer,conv,pass,dtype,layout,algorithm,variant,cache,stage,dispatches,workgroups,time_median_ns,time_share,flops,bytes,limit");
     insta::assert_snapshot!(header("samples.csv"), @"run_id,suite,layer,conv,pass,dtype,layout,algorithm,variant,cache,clock,sample,executions,time_ns,outlier");
 }
@@ -73,7 +73,7 @@ fn rows_as_text() {
     directory.append(&rows).expect("appends");
     let second = |file: &str| fs::read_to_string(folder.path().join(file)).expect("reads").lines().nth(1).expect("row").to_owned();
     insta::assert_snapshot!(second("measurements.csv"), @r#"20261129T183800Z-3f9a,"'=cmd|' /C calc'!A0, ""GPU""",vulkan,made up 1.2.3,resnet,"'-conv1, ""first""",n1c64h56w56_k128r3s3_s2_p0:1,forward,f32,nchw,im2col,strip=8,,wrong,'=off by 3 at [0],1,18446744073709551615,7,7,7,7,7,7,7,7,7,2,3,7,4,gpu_timestamp,hot,7,7,12.5,12.5,12.5,12.5,12.5,12.5,12.5,12.5,,12.5,,,,12.5,7"#);
-    insta::assert_snapshot!(second("ledger.csv"), @r#"20261129T183800Z-3f9a,resnet,"'-conv1, ""first""",n1c64h56w56_k128r3s3_s2_p0:1,forward,f32,nchw,im2col,strip=8,hot,computation,columns,workspace,64,f32,256,256,,call,0,0"#);
+    insta::assert_snapshot!(second("ledger.csv"), @r#"20261129T183800Z-3f9a,resnet,"'-conv1, ""first""",n1c64h56w56_k128r3s3_s2_p0:1,forward,f32,nchw,im2col,strip=8,hot,computation,columns,workspace,64,f32,256,256,,call,0,0,"#);
     insta::assert_snapshot!(second("steps.csv"), @r#"20261129T183800Z-3f9a,resnet,"'-conv1, ""first""",n1c64h56w56_k128r3s3_s2_p0:1,forward,f32,nchw,im2col,strip=8,hot,gemm,1,49,1234.5,,2,4,"#);
     insta::assert_snapshot!(second("samples.csv"), @r#"20261129T183800Z-3f9a,resnet,"'-conv1, ""first""",n1c64h56w56_k128r3s3_s2_p0:1,forward,f32,nchw,im2col,strip=8,hot,host,0,3,1234.5,false"#);
 }

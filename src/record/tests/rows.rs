@@ -34,6 +34,7 @@ pub(super) fn case_rows(name: &str, status: Status) -> CaseRows {
         lifetime: Lifetime::Call,
         first_step: Some(0),
         last_step: Some(0),
+        slot: None,
     };
     let sample = |sample, time_ns| SampleRow { case: case.clone(), clock: Clock::Host, sample, executions: 3, time_ns, outlier: false };
     CaseRows {
@@ -131,7 +132,7 @@ fn any_buffer(case: CaseKey) -> impl Strategy<Value = LedgerRow> {
     let role = select(vec![Role::Input, Role::Weights, Role::Bias, Role::Output, Role::Workspace, Role::Uniform]);
     let lifetime = select(vec![Lifetime::Call, Lifetime::Cached]);
     let dtype = select(vec![ElementType::F32, ElementType::F16, ElementType::I8, ElementType::I32, ElementType::U32]);
-    let optional = vec(option::of(any::<u64>()), 4);
+    let optional = vec(option::of(any::<u64>()), 5);
     (ledger, any_text(), role, dtype, lifetime, any::<u64>(), optional).prop_map(
         move |(ledger, buffer, role, buffer_dtype, lifetime, elements, optional)| LedgerRow {
             case: case.clone(),
@@ -146,6 +147,7 @@ fn any_buffer(case: CaseKey) -> impl Strategy<Value = LedgerRow> {
             lifetime,
             first_step: optional[2],
             last_step: optional[3],
+            slot: optional[4],
         },
     )
 }
