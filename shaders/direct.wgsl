@@ -10,6 +10,22 @@
 
 override workgroup_x: u32;
 //% include "common/linear.wgsl"
+//# Where a row of the input begins, by depth and height, and the element at a width of it. With `channels_last` all channels of a point lie
+//# together.
+//% macro row_at(d, h)
+//% if channels_last
+((image * problem.d + ${d}) * problem.h + ${h}) * problem.w
+//% else
+problem.input_skip + ((volume + ${d}) * problem.h + ${h}) * problem.w
+//% endif
+//% endmacro
+//% macro element_at(row, w)
+//% if channels_last
+problem.input_skip + (${row} + ${w}) * problem.c + channel
+//% else
+${row} + ${w}
+//% endif
+//% endmacro
 
 @compute @workgroup_size(workgroup_x)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
@@ -32,11 +48,15 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let h0 = p * problem.stride_h - problem.pad_h;
     let d0 = o * problem.stride_d - problem.pad_d;
 
-    let channel0 = image * problem.c + (k / problem.group_k) * problem.group_c;
+    let channel0 = ${"" if channels_last else "image * problem.c + "}(k / problem.group_k) * problem.group_c;
     var weight = k * problem.group_c * problem.t * problem.r * problem.s;
     var sum = 0.0;
     for (var c = 0u; c < problem.group_c; c++) {
+//% if channels_last
+        let channel = channel0 + c;
+//% else
         let volume = (channel0 + c) * problem.d;
+//% endif
 //% if unroll
 //% for i in range(t)
 //% for j in range(r)
@@ -44,13 +64,13 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
             let d = d0 + ${i}u * problem.dilation_d;
             let h = h0 + ${j}u * problem.dilation_h;
             let inside = (d < problem.d) & (h < problem.h);
-            let row = problem.input_skip + ((volume + d) * problem.h + h) * problem.w;
+            let row = ${row_at("d", "h")};
 //% for k in range(s)
             {
                 // A tap in the padding reads the first element and drops it, which is cheaper than a branch.
                 let w = w0 + ${k}u * problem.dilation_w;
                 let tap = inside & (w < problem.w);
-                let value = f32(input[select(problem.input_skip, row + w, tap)]);
+                let value = f32(input[select(problem.input_skip, ${element_at("row", "w")}, tap)]);
                 sum += select(0.0, value, tap) * f32(weights[weight + ${(i * r + j) * s + k}u]);
             }
 //% endfor
@@ -64,11 +84,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
             for (var r = 0u; r < problem.r; r++) {
                 let h = h0 + r * problem.dilation_h;
                 if (d < problem.d) & (h < problem.h) {
-                    let row = problem.input_skip + ((volume + d) * problem.h + h) * problem.w;
+                    let row = ${row_at("d", "h")};
                     for (var s = 0u; s < problem.s; s++) {
                         let w = w0 + s * problem.dilation_w;
                         if w < problem.w {
-                            sum += f32(input[row + w]) * f32(weights[weight + s]);
+                            sum += f32(input[${element_at("row", "w")}]) * f32(weights[weight + s]);
                         }
                     }
                 }
@@ -78,6 +98,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 //% endif
     }
     if own < problem.points {
+//% if channels_last
+        output[problem.output_skip + (image * problem.points + point) * problem.k + k] = ${element}(sum);
+//% else
         output[problem.output_skip + plane * problem.points + point] = ${element}(sum);
+//% endif
     }
 }

@@ -7,7 +7,7 @@ mod device;
 mod onnx_cases;
 
 use convledger::algorithm::{ALGORITHMS, Algorithm, Variant, add_bias, find};
-use convledger::conv::{Axis, Conv, ConvSpec, Pass};
+use convledger::conv::{Axis, Conv, ConvSpec, Layout, Pass};
 use convledger::device::{Checks, Clock, Gpu, Loaded};
 use convledger::plan::{BufferId, Limits, Plan, Role, Rule, Tile, TiledKernel, Tuning, Unsupported};
 use convledger::units::Bytes;
@@ -133,6 +133,27 @@ fn backward_passes_are_right() {
         for pass in Pass::ALL {
             let conv = shape.parse::<Conv>().expect(shape).with_pass(pass);
             let verified = verify_all(&gpu, &conv, &gpu.limits, 23).unwrap_or_else(|error| panic!("{error}"));
+            assert!(verified >= 3, "{shape} {pass}: only {verified} cases ran");
+        }
+    }
+}
+
+/// Feature maps whose channels come last: converted for most algorithms, and a bias added to each channel.
+#[test]
+fn channels_may_come_last() {
+    let gpu = device::open();
+    let small = Limits { max_storage_binding_bytes: 20_000, max_workgroups: 13, ..gpu.limits.clone() };
+    for (shape, limits) in [
+        ("n2c6h9w10_k5r3s3_p1", &gpu.limits),
+        ("n1c8h9w9_k8r3s3_s2_p1_g8", &gpu.limits),
+        ("n3c3d3h5w4_k7t2r3s1_p1", &gpu.limits),
+        ("n2c13w21_k5s4_d2", &gpu.limits),
+        ("n4c6h9w9_k4r3s3_p1_g2", &small),
+        ("n1c3h4w5_k6r2s2_s2_t1", &gpu.limits),
+    ] {
+        for pass in Pass::ALL {
+            let conv = shape.parse::<Conv>().expect(shape).with_pass(pass).with_layout(Layout::Nhwc);
+            let verified = verify_all(&gpu, &conv, limits, 29).unwrap_or_else(|error| panic!("nhwc: {error}"));
             assert!(verified >= 3, "{shape} {pass}: only {verified} cases ran");
         }
     }

@@ -180,7 +180,7 @@ fn dx12_takes_every_kernel() {
         let (profile, arguments) = match step.kernel.element {
             // Whether it takes a kernel does not depend on how hard it optimises, and its time does.
             ElementType::F16 => ("cs_6_2", ["-HV", "2018", "-Od", "-enable-16bit-types"].as_slice()),
-            ElementType::F32 | ElementType::U32 => ("cs_6_0", ["-HV", "2018", "-Od"].as_slice()),
+            _ => ("cs_6_0", ["-HV", "2018", "-Od"].as_slice()),
         };
         let container = compiler.compile(&text, &entry, profile, arguments)?;
         if container.starts_with(b"DXBC") { Ok(()) } else { Err("the result is no DXIL container".into()) }
@@ -229,7 +229,7 @@ fn direct_x(step: &Step, composed: &Composed, declared: &Reflection) -> Result<(
     let numbers = declared.bindings.iter().map(|binding| binding.binding);
     let shader_model = match step.kernel.element {
         ElementType::F16 => hlsl::ShaderModel::V6_2,
-        ElementType::F32 | ElementType::U32 => hlsl::ShaderModel::V6_0,
+        _ => hlsl::ShaderModel::V6_0,
     };
     let options = hlsl::Options {
         shader_model,

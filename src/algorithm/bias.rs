@@ -1,7 +1,7 @@
 //! Bias: one more parameter buffer and a last step, the same behind every algorithm.
 
 use super::build::{StepBuilder, images_per_step, pieces};
-use crate::conv::{Conv, ElementType};
+use crate::conv::{Conv, ElementType, Layout};
 use crate::plan::{Buffer, BufferId, Lifetime, Limits, Plan, Role, Unsupported};
 
 /// Adds a bias of one element for each output channel to a finished plan of a forward pass: its buffer, and steps that add it to the
@@ -23,6 +23,8 @@ pub fn add_bias(mut plan: Plan, conv: &Conv, limits: &Limits) -> Result<Plan, Un
         lifetime: Lifetime::Call,
     });
     let image = channels * points;
+    // Of a map whose channels come last each element is a point of its own.
+    let points = if conv.layout() == Layout::Nhwc { 1 } else { points };
     let bytes = conv.element().bytes();
     for (first, images) in pieces(conv.batch(), images_per_step(conv.batch(), &[image * bytes], limits)) {
         let outputs = images * image;

@@ -89,7 +89,7 @@ impl Algorithm for Depthwise {
         "blocks of outputs from one plane; one input channel a group, 1-D and 2-D, up to 64 taps"
     }
 
-    fn workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
+    fn native_workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
         super::require(self, conv)?;
         let refuse = |reason: String| Err(Unsupported::Problem(reason));
         if conv.group_channels_in() != 1 {
@@ -111,8 +111,8 @@ impl Algorithm for Depthwise {
         super::no_workspace(self, variant)
     }
 
-    fn plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported> {
-        self.workspace(conv, variant)?;
+    fn native_plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported> {
+        self.native_workspace(conv, variant)?;
         let mut plan = Plan::new(conv);
         for part in image_parts(&plan, conv, limits)? {
             let step = self.step(&plan, conv, &part, limits)?;

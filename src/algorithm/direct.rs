@@ -3,7 +3,7 @@
 use super::backward;
 use super::build::{Part, StepBuilder, image_parts, word};
 use super::{Algorithm, Variant, geometry};
-use crate::conv::{Conv, ElementType, Pass};
+use crate::conv::{Conv, ElementType, Layout, Pass};
 use crate::ledger;
 use crate::plan::{Constant, Limits, Plan, Unsupported};
 use crate::units::Bytes;
@@ -27,13 +27,17 @@ impl Algorithm for Direct {
         &Pass::ALL
     }
 
-    fn workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
+    fn knows_layout(&self, conv: &Conv) -> bool {
+        conv.layout() == Layout::Nchw || conv.computes() == Pass::Forward
+    }
+
+    fn native_workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
         super::require(self, conv)?;
         super::no_workspace(self, variant)
     }
 
-    fn plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported> {
-        self.workspace(conv, variant)?;
+    fn native_plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported> {
+        self.native_workspace(conv, variant)?;
         match conv.computes() {
             Pass::Forward => {}
             Pass::BackwardData => return backward::direct::data(conv, limits),
@@ -52,6 +56,7 @@ impl Algorithm for Direct {
             let size = |extent| word("kernel extent", if unroll { extent } else { 0 }).map(Constant::Size);
             let step = StepBuilder::new("direct", "direct", ElementType::F32)
                 .constant("unroll", Constant::Flag(unroll))
+                .constant("channels_last", Constant::Flag(conv.layout() == Layout::Nhwc))
                 .constant("t", size(t)?)
                 .constant("r", size(r)?)
                 .constant("s", size(s)?)

@@ -90,7 +90,7 @@ impl Algorithm for DirectTiled {
         "the direct method in register tiles of channels by neighbouring outputs; kernels up to 16 wide"
     }
 
-    fn workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
+    fn native_workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
         super::require(self, conv)?;
         let [_, _, width] = conv.axes_3d();
         if width.kernel > MOST_TAPS {
@@ -105,8 +105,8 @@ impl Algorithm for DirectTiled {
         super::no_workspace(self, variant)
     }
 
-    fn plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported> {
-        self.workspace(conv, variant)?;
+    fn native_plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported> {
+        self.native_workspace(conv, variant)?;
         let mut plan = Plan::new(conv);
         for part in image_parts(&plan, conv, limits)? {
             let step = self.step(&plan, conv, &part, limits)?;

@@ -32,7 +32,7 @@ impl Algorithm for Gemm1x1 {
         split::variants(conv, workgroups(TiledKernel::Gemm, [conv.group_channels_out(), conv.output_points(), batch], limits))
     }
 
-    fn workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
+    fn native_workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
         super::require(self, conv)?;
         let refuse = |what: &str, values: [u64; 3]| {
             let values = values[3 - conv.rank()..].iter().map(u64::to_string).collect::<Vec<_>>().join("x");
@@ -51,13 +51,13 @@ impl Algorithm for Gemm1x1 {
         split::workspace(conv, split::parts(self, conv, variant)?)
     }
 
-    fn operations(&self, conv: &Conv, variant: &Variant) -> Result<Ops, Unsupported> {
-        self.workspace(conv, variant)?;
+    fn native_operations(&self, conv: &Conv, variant: &Variant) -> Result<Ops, Unsupported> {
+        self.native_workspace(conv, variant)?;
         Ok(split::operations(conv, split::parts(self, conv, variant)?))
     }
 
-    fn plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported> {
-        self.workspace(conv, variant)?;
+    fn native_plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported> {
+        self.native_workspace(conv, variant)?;
         let parts = split::parts(self, conv, variant)?;
         let points = conv.output_points();
         let (group_c, group_k, groups) = (conv.group_channels_in(), conv.group_channels_out(), conv.groups());

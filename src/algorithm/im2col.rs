@@ -138,7 +138,7 @@ impl Algorithm for Im2col {
         variants
     }
 
-    fn workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
+    fn native_workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
         let extent = self.extent(conv, variant)?;
         if conv.computes() == Pass::BackwardWeights {
             return backward::im2col::weights_workspace(conv, extent);
@@ -146,8 +146,8 @@ impl Algorithm for Im2col {
         workspace_bytes("column matrix", &[extent.images, conv.channels_in(), conv.taps(), extent.points], conv.element())
     }
 
-    fn operations(&self, conv: &Conv, variant: &Variant) -> Result<Ops, Unsupported> {
-        self.workspace(conv, variant)?;
+    fn native_operations(&self, conv: &Conv, variant: &Variant) -> Result<Ops, Unsupported> {
+        self.native_workspace(conv, variant)?;
         Ok(match conv.computes() {
             Pass::Forward => ledger::operations(conv),
             Pass::BackwardData => backward::im2col::data_operations(conv),
@@ -155,9 +155,9 @@ impl Algorithm for Im2col {
         })
     }
 
-    fn plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported> {
+    fn native_plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported> {
         let extent = self.extent(conv, variant)?;
-        self.workspace(conv, variant)?;
+        self.native_workspace(conv, variant)?;
         match conv.computes() {
             Pass::Forward => {}
             Pass::BackwardData => return backward::im2col::data(conv, extent, limits),

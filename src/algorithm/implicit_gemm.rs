@@ -45,7 +45,7 @@ impl Algorithm for ImplicitGemm {
         split::variants(conv, workgroups(TiledKernel::ImplicitGemm, [conv.group_channels_out(), columns, conv.groups()], limits))
     }
 
-    fn workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
+    fn native_workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
         super::require(self, conv)?;
         match conv.computes() {
             Pass::Forward => split::workspace(conv, split::parts(self, conv, variant)?),
@@ -54,8 +54,8 @@ impl Algorithm for ImplicitGemm {
         }
     }
 
-    fn operations(&self, conv: &Conv, variant: &Variant) -> Result<Ops, Unsupported> {
-        self.workspace(conv, variant)?;
+    fn native_operations(&self, conv: &Conv, variant: &Variant) -> Result<Ops, Unsupported> {
+        self.native_workspace(conv, variant)?;
         Ok(match conv.computes() {
             Pass::Forward => split::operations(conv, split::parts(self, conv, variant)?),
             Pass::BackwardData => ledger::operations(conv),
@@ -63,8 +63,8 @@ impl Algorithm for ImplicitGemm {
         })
     }
 
-    fn plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported> {
-        self.workspace(conv, variant)?;
+    fn native_plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported> {
+        self.native_workspace(conv, variant)?;
         match conv.computes() {
             Pass::Forward => {}
             Pass::BackwardData => return product::data(conv, limits),

@@ -114,7 +114,7 @@ impl Algorithm for ImplicitPrecomp {
         [Variant::word("taps")].into_iter().chain(points).collect()
     }
 
-    fn workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
+    fn native_workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
         super::require(self, conv)?;
         let points = self.points(variant)?;
         self.packing(conv, points)?;
@@ -126,8 +126,8 @@ impl Algorithm for ImplicitPrecomp {
         offsets.checked_add(corners).ok_or_else(|| Unsupported::overflow("tables", &[conv.reduction(), conv.output_points()]))
     }
 
-    fn plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported> {
-        self.workspace(conv, variant)?;
+    fn native_plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported> {
+        self.native_workspace(conv, variant)?;
         let packing = self.packing(conv, self.points(variant)?)?;
         let points = conv.output_points();
         let mut plan = Plan::new(conv);

@@ -28,14 +28,14 @@ impl Algorithm for Indirect {
         "O*P*Q*T*R*S integers"
     }
 
-    fn workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
+    fn native_workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
         super::require(self, conv)?;
         super::no_workspace(self, variant)?;
         workspace_bytes("offset table", &[conv.taps(), conv.output_points()], ElementType::U32)
     }
 
-    fn plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported> {
-        self.workspace(conv, variant)?;
+    fn native_plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported> {
+        self.native_workspace(conv, variant)?;
         let (taps, points) = (conv.taps(), conv.output_points());
         let mut plan = Plan::new(conv);
         let table = plan.cached_workspace("offset_table", &[taps, points], ElementType::U32)?;

@@ -135,22 +135,22 @@ impl Algorithm for Kn2row {
         [Variant::word("accumulate")].into_iter().chain(one).chain(micro_batches(conv)).chain([Variant::word("full")]).collect()
     }
 
-    fn workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
+    fn native_workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
         let Extent { images, taps } = self.extent(conv, variant)?;
         workspace_bytes("products", &[images, taps, conv.channels_out(), conv.input_points()], conv.element())
     }
 
-    fn operations(&self, conv: &Conv, variant: &Variant) -> Result<Ops, Unsupported> {
-        self.workspace(conv, variant)?;
+    fn native_operations(&self, conv: &Conv, variant: &Variant) -> Result<Ops, Unsupported> {
+        self.native_workspace(conv, variant)?;
         let factors = [2, conv.batch(), conv.channels_out(), conv.reduction(), conv.input_points()];
         let additions = product(&[conv.output_elements(), conv.taps() - 1]);
         let sum = product(&factors).zip(additions).and_then(|(products, additions)| products.checked_add(additions));
         sum.map(Ops).ok_or_else(|| Unsupported::overflow("operations", &factors))
     }
 
-    fn plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported> {
+    fn native_plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported> {
         let Extent { images, taps } = self.extent(conv, variant)?;
-        self.operations(conv, variant)?;
+        self.native_operations(conv, variant)?;
         let mut plan = Plan::new(conv);
         let (volume, k) = (conv.input_points(), conv.channels_out());
         let products = plan.workspace("products", &[images, taps, k, volume], conv.element())?;

@@ -173,7 +173,7 @@ impl Algorithm for Mec {
         strips.chain(one).chain(micro_batches(conv)).chain([Variant::word("batch")]).collect()
     }
 
-    fn workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
+    fn native_workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
         let [depth, height, width] = conv.axes_3d();
         let (images, Lowered { depths, rows }) = match self.extent(conv, variant)? {
             Extent::Images(images) => (images, Lowered { depths: depth.padded(), rows: height.padded() }),
@@ -182,9 +182,9 @@ impl Algorithm for Mec {
         workspace_bytes("lowered input", &[images, conv.channels_in(), width.kernel, depths, rows, width.output()], conv.element())
     }
 
-    fn plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported> {
+    fn native_plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported> {
         let extent = self.extent(conv, variant)?;
-        let bytes = self.workspace(conv, variant)?;
+        let bytes = self.native_workspace(conv, variant)?;
         let mut plan = Plan::new(conv);
         let matrix = plan.workspace("lowered", &[bytes.0 / conv.element().bytes()], conv.element())?;
         if conv.batch() == 0 {

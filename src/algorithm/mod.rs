@@ -14,6 +14,7 @@ mod implicit_gemm;
 mod implicit_precomp;
 mod indirect;
 mod kn2row;
+mod layout;
 mod mec;
 mod reading;
 mod row;
@@ -73,35 +74,84 @@ pub trait Algorithm: Sync {
         &[ElementType::F32]
     }
 
+    /// Whether its kernels read and write feature maps in the order of the convolution; if not, they are converted from and to nchw.
+    fn knows_layout(&self, conv: &Conv) -> bool {
+        conv.layout() == Layout::Nchw
+    }
+
     /// The knob settings worth measuring for this convolution, cheapest memory first; never empty.
     fn variants(&self, _conv: &Conv, _limits: &Limits) -> Vec<Variant> {
         vec![Variant::none()]
     }
 
-    /// Extra bytes by closed form, independent of [`Algorithm::plan`].
+    /// Extra bytes by closed form, independent of the plan, in a layout of the algorithm's own.
     ///
     /// # Errors
     /// [`Unsupported`] for what the algorithm is not made for, and for totals past 64 bits.
-    fn workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported>;
+    fn native_workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported>;
 
-    /// Buffers and dispatches.
+    /// Buffers and dispatches, in a layout of the algorithm's own.
     ///
     /// # Errors
-    /// [`Unsupported`] as [`Algorithm::workspace`], and where the device's limits are too small.
-    fn plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported>;
+    /// [`Unsupported`] as [`Algorithm::native_workspace`], and where the device's limits are too small.
+    fn native_plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported>;
 
-    /// Operations of the method by closed form, independent of [`Algorithm::plan`]; the direct method's unless it saves some.
+    /// Operations of the method by closed form, independent of the plan; the direct method's unless it saves some.
     ///
     /// # Errors
-    /// [`Unsupported`] as [`Algorithm::workspace`].
-    fn operations(&self, conv: &Conv, variant: &Variant) -> Result<Ops, Unsupported> {
-        self.workspace(conv, variant)?;
+    /// [`Unsupported`] as [`Algorithm::native_workspace`].
+    fn native_operations(&self, conv: &Conv, variant: &Variant) -> Result<Ops, Unsupported> {
+        self.native_workspace(conv, variant)?;
         Ok(ledger::operations(conv))
     }
 
     /// How much larger the rounding errors of this method are than the direct one's, as a ratio of root mean squares.
     fn amplification(&self, _conv: &Conv) -> f64 {
         1.0
+    }
+}
+
+impl dyn Algorithm + '_ {
+    /// The convolution in a layout that the algorithm's kernels know, and whether feature maps are converted for that.
+    fn native(&self, conv: &Conv) -> (Conv, bool) {
+        let known = self.knows_layout(conv);
+        (if known { *conv } else { conv.with_layout(Layout::Nchw) }, !known)
+    }
+
+    /// Extra bytes by closed form, independent of [`plan`](Self::plan): the method's own, and those of feature maps in another order.
+    ///
+    /// # Errors
+    /// [`Unsupported`] for what the algorithm is not made for, and for totals past 64 bits.
+    pub fn workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
+        let (native, converts) = self.native(conv);
+        let bytes = self.native_workspace(&native, variant)?;
+        if !converts {
+            return Ok(bytes);
+        }
+        let maps = layout::workspace(conv)?;
+        bytes.checked_add(maps).ok_or_else(|| Unsupported::overflow("workspace with converted feature maps", &[bytes.0, maps.0]))
+    }
+
+    /// Buffers and dispatches.
+    ///
+    /// # Errors
+    /// [`Unsupported`] as [`workspace`](Self::workspace), and where the device's limits are too small.
+    pub fn plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported> {
+        let (native, converts) = self.native(conv);
+        if !converts {
+            return self.native_plan(&native, variant, limits);
+        }
+        // The closed form first: it tells totals past 64 bits.
+        self.workspace(conv, variant)?;
+        layout::converted(self.native_plan(&native, variant, limits)?, conv, limits)
+    }
+
+    /// Operations by closed form, independent of [`plan`](Self::plan).
+    ///
+    /// # Errors
+    /// [`Unsupported`] as [`workspace`](Self::workspace).
+    pub fn operations(&self, conv: &Conv, variant: &Variant) -> Result<Ops, Unsupported> {
+        self.native_operations(&self.native(conv).0, variant)
     }
 }
 
@@ -171,9 +221,6 @@ fn require(algorithm: &dyn Algorithm, conv: &Conv) -> Result<(), Unsupported> {
     if !algorithm.elements().contains(&conv.element()) {
         let known = algorithm.elements().iter().map(ToString::to_string).collect::<Vec<_>>().join(" and ");
         return refuse(format!("{id} has {known} kernels only, not {}", conv.element()));
-    }
-    if conv.layout() != Layout::Nchw {
-        return refuse(format!("{id} reads and writes nchw only, not {}", conv.layout()));
     }
     Ok(())
 }

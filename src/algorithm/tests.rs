@@ -59,8 +59,8 @@ fn tiny() -> Limits {
 
 proptest! {
     #[test]
-    fn closed_forms_equal_plans(conv in any_conv(), pass in prop::sample::select(Pass::ALL.to_vec())) {
-        let conv = conv.with_pass(pass);
+    fn closed_forms_equal_plans(conv in any_conv(), pass in prop::sample::select(Pass::ALL.to_vec()), last: bool) {
+        let conv = conv.with_pass(pass).with_layout(if last { Layout::Nhwc } else { Layout::Nchw });
         check(&conv, &Limits::UNLIMITED)?;
         check(&conv, &tiny())?;
     }

@@ -304,7 +304,7 @@ impl Algorithm for Winograd {
         spread(all, 1, 4).into_iter().map(|t| Variant::knob("tiles", t)).chain([Variant::word("batch")]).collect()
     }
 
-    fn workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
+    fn native_workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
         let chunk = self.chunk(&self.tiling(conv)?, variant)?;
         let points = self.alpha() * self.alpha();
         let parts = [
@@ -317,8 +317,8 @@ impl Algorithm for Winograd {
         })
     }
 
-    fn operations(&self, conv: &Conv, variant: &Variant) -> Result<Ops, Unsupported> {
-        self.workspace(conv, variant)?;
+    fn native_operations(&self, conv: &Conv, variant: &Variant) -> Result<Ops, Unsupported> {
+        self.native_workspace(conv, variant)?;
         let tiles = self.tiling(conv)?.all;
         let (c, k, cg) = (conv.channels_in(), conv.channels_out(), conv.group_channels_in());
         let transforms = self.transforms();
@@ -332,11 +332,11 @@ impl Algorithm for Winograd {
         sum.map(Ops).ok_or_else(|| Unsupported::overflow("operations", &terms[0]))
     }
 
-    fn plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported> {
+    fn native_plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported> {
         let tiling = self.tiling(conv)?;
         let chunk = self.chunk(&tiling, variant)?;
         let points = self.alpha() * self.alpha();
-        self.workspace(conv, variant)?;
+        self.native_workspace(conv, variant)?;
         let mut plan = Plan::new(conv);
         let shared = Shared {
             order: FilterOrder::of(conv, chunk),

@@ -148,7 +148,7 @@ impl Algorithm for WinogradFused {
         ["inside", "cached"].map(Variant::word).into()
     }
 
-    fn workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
+    fn native_workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
         let inside = self.inside(variant)?;
         self.method.tiling(conv)?;
         if inside {
@@ -157,9 +157,9 @@ impl Algorithm for WinogradFused {
         workspace_bytes("transformed filters", &[self.points(), conv.channels_out(), conv.group_channels_in()], ElementType::F32)
     }
 
-    fn operations(&self, conv: &Conv, variant: &Variant) -> Result<Ops, Unsupported> {
+    fn native_operations(&self, conv: &Conv, variant: &Variant) -> Result<Ops, Unsupported> {
         let inside = self.inside(variant)?;
-        self.workspace(conv, variant)?;
+        self.native_workspace(conv, variant)?;
         let tiles = self.method.tiling(conv)?.all;
         let block = Block::of(conv, self.method.m, tiles);
         let once = if inside { 0 } else { 2 };
@@ -169,9 +169,9 @@ impl Algorithm for WinogradFused {
         sum.map(Ops).ok_or_else(|| Unsupported::overflow("operations", &terms[0]))
     }
 
-    fn plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported> {
+    fn native_plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported> {
         let inside = self.inside(variant)?;
-        self.workspace(conv, variant)?;
+        self.native_workspace(conv, variant)?;
         let tiling = self.method.tiling(conv)?;
         let block = Block::of(conv, self.method.m, tiling.all);
         let cut = Cut::of(block, self.points(), conv.group_channels_in(), limits)?;

@@ -35,7 +35,7 @@ fn plans_add_up_their_steps() {
     let peaks = made_up();
     let text = "[[device]]\nkernels = [{ kernel = 'direct', compute = 0.5, bandwidth = 1.0, fill = 1 }]";
     let costs = Costs::parse(text, "costs.toml").expect("costs");
-    let plan = Direct.plan(&conv(CONV), &Variant::none(), &Limits::WEBGPU).expect("a plan");
+    let plan = Direct.native_plan(&conv(CONV), &Variant::none(), &Limits::WEBGPU).expect("a plan");
     let model = Model::new(&costs, DeviceClass::Discrete, Some(&peaks));
     // 100 GFLOP/s, half of which the kernel reaches, and a dispatch of 1 µs.
     let expected = f64::from(2 * 8 * 16 * 16 * 72) / 50.0 + 1000.0;
@@ -81,7 +81,7 @@ fn costs_of_another_kind_of_device_leave_what_is_built_in() {
     let costs = Costs::parse("[[device]]\nclass = 'integrated'\nkernels = []", "costs.toml").expect("costs");
     assert!(costs.knows(DeviceClass::Integrated) && !costs.knows(DeviceClass::Software));
     let conv: Conv = "n1c64h14w14_k64r3s3_p1".parse().expect("key");
-    let plan = crate::algorithm::Im2col.plan(&conv, &"batch".parse().expect("variant"), &Limits::WEBGPU).expect("supported");
+    let plan = crate::algorithm::Im2col.native_plan(&conv, &"batch".parse().expect("variant"), &Limits::WEBGPU).expect("supported");
     let time = |costs: &Costs| Model::new(costs, DeviceClass::Software, None).plan(&plan, conv.element());
     assert_eq!(time(&costs), time(Costs::builtin()));
     let every =

@@ -19,7 +19,7 @@ pub enum Checks {
 
 /// Kernels whose indices are in range by construction: loads are clamped into the windows bound, stores are guarded, divisors are sizes
 /// of at least one. The others keep the checks.
-const IN_RANGE: [&str; 23] = [
+const IN_RANGE: [&str; 24] = [
     "col2im",
     "depthwise",
     "direct",
@@ -34,6 +34,7 @@ const IN_RANGE: [&str; 23] = [
     "implicit_precomp_taps",
     "indirect_table",
     "kn2row_shift",
+    "layout",
     "peak_copy",
     "peak_fma",
     "peak_workgroup",

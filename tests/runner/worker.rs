@@ -41,11 +41,11 @@ impl Algorithm for Direct {
         vec![Variant::none()]
     }
 
-    fn workspace(&self, _: &Conv, _: &Variant) -> Result<Bytes, Unsupported> {
+    fn native_workspace(&self, _: &Conv, _: &Variant) -> Result<Bytes, Unsupported> {
         Ok(Bytes(0))
     }
 
-    fn plan(&self, conv: &Conv, _: &Variant, limits: &Limits) -> Result<Plan, Unsupported> {
+    fn native_plan(&self, conv: &Conv, _: &Variant, limits: &Limits) -> Result<Plan, Unsupported> {
         let mut plan = Plan::new(conv);
         let kernel = Kernel {
             shader: "none".into(),

@@ -180,7 +180,7 @@ mod tests {
     }
 
     fn plan(algorithm: &WinogradFused, key: &str, limits: &Limits) -> Result<Plan, Unsupported> {
-        algorithm.plan(&key.parse().expect(key), &Variant::word("inside"), limits)
+        algorithm.native_plan(&key.parse().expect(key), &Variant::word("inside"), limits)
     }
 
     #[test]

@@ -70,12 +70,12 @@ impl Algorithm for Direct {
         vec![Variant::none()]
     }
 
-    fn workspace(&self, _: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
+    fn native_workspace(&self, _: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
         if *variant == Variant::none() { Ok(Bytes(0)) } else { Err(Unsupported::Variant(format!("direct has no {variant}"))) }
     }
 
-    fn plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported> {
-        self.workspace(conv, variant)?;
+    fn native_plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported> {
+        self.native_workspace(conv, variant)?;
         finish(conv, &[], crate::ledger::operations(conv).0, limits)
     }
 }
@@ -113,11 +113,11 @@ impl Algorithm for Columns {
         vec![Variant::knob("strip", 1), Variant::word("image"), Variant::word("batch")]
     }
 
-    fn workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
+    fn native_workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
         workspace_bytes("columns", &Self::factors(conv, variant)?, conv.element())
     }
 
-    fn plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported> {
+    fn native_plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported> {
         finish(conv, &Self::factors(conv, variant)?, crate::ledger::operations(conv).0, limits)
     }
 }
@@ -143,7 +143,7 @@ impl Algorithm for Three {
         vec![Variant::knob("tiles", 4), Variant::knob("tiles", 8)]
     }
 
-    fn workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
+    fn native_workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
         if conv.taps() != 9 {
             return Err(Unsupported::Problem(format!("the kernel has {} taps, must have 9", conv.taps())));
         }
@@ -153,8 +153,8 @@ impl Algorithm for Three {
         }
     }
 
-    fn plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported> {
-        let bytes = self.workspace(conv, variant)?;
+    fn native_plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported> {
+        let bytes = self.native_workspace(conv, variant)?;
         finish(conv, &[bytes.0 / conv.element().bytes()], 1000, limits)
     }
 }
