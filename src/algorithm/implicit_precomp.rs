@@ -132,11 +132,7 @@ impl Algorithm for ImplicitPrecomp {
         let points = conv.output_points();
         let mut plan = Plan::new(conv);
         let offsets = plan.cached_workspace("offset_table", &[conv.group_channels_in(), conv.taps()], ElementType::U32)?;
-        let corners = if self.points(variant)? {
-            Some(plan.cached_workspace("corner_table", &[points], ElementType::U32)?)
-        } else {
-            None
-        };
+        let corners = if self.points(variant)? { Some(plan.cached_workspace("corner_table", &[points], ElementType::U32)?) } else { None };
         if conv.batch() > 0 {
             Self::push_table(&mut plan, conv, ("offset_table", "implicit_precomp_taps"), offsets, &packing, limits)?;
             if let Some(corners) = corners {
