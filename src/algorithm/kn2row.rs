@@ -75,8 +75,12 @@ impl Kn2row {
         let points = conv.output_points();
         let planes = part.images * conv.channels_out();
         let outputs = planes * points;
-        let lanes = limits.lanes_for(points);
-        let stretches = points.div_ceil(lanes.into());
+        let [_, _, width] = conv.axes_3d();
+        let quads_row = width.output().div_ceil(4);
+        let quads = points / width.output() * quads_row;
+        let lanes = limits.lanes_for(quads);
+        let stretches = quads.div_ceil(lanes.into());
+        let vector = width.output().is_multiple_of(4) && part.output.1.is_multiple_of(4);
         let bytes = conv.element().bytes();
         let count: u64 = taps.iter().map(|(_, count)| count).product();
         let met: u64 = conv.axes_3d().iter().zip(taps).map(|(axis, (first, count))| met(axis, first, count)).product();
@@ -84,12 +88,15 @@ impl Kn2row {
         let [end_t, end_r, end_s] = taps.map(|(first, count)| first + count);
         StepBuilder::new("shift_add", "kn2row_shift", ElementType::F32)
             .constant("add", Constant::Flag(add))
+            .constant("vector", Constant::Flag(vector))
             .bind(part.products.0)
             .bind(part.output.0.write())
             .problem(&[
                 ("planes", planes),
                 ("points", points),
                 ("stretches", stretches),
+                ("quads", quads),
+                ("quads_row", quads_row),
                 ("volume", conv.input_points()),
                 ("tap_products", planes * conv.input_points()),
                 ("products_skip", part.products.1.into()),

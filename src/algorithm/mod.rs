@@ -161,17 +161,17 @@ pub static ALGORITHMS: &[&dyn Algorithm] = &[
     &DirectTiled,
     &Depthwise,
     &Im2col,
-    &Mec,
-    &Kn2row,
     &Gemm1x1,
     &ImplicitGemm,
-    &ImplicitPrecomp,
-    &Indirect,
     &Winograd::F2,
     &Winograd::F4,
     &Winograd::F6,
     &WinogradFused::F2,
     &WinogradFused::F4,
+    &Mec,
+    &Kn2row,
+    &ImplicitPrecomp,
+    &Indirect,
 ];
 
 /// The plain form of an algorithm for a convolution: no setting where it can do without, else the proposed variant of most memory.

@@ -130,6 +130,40 @@ fn im2col_blows_up_ninefold() {
     assert_eq!(workspace("direct", "", key, ElementType::F32), 0);
 }
 
+/// What lies between im2col and nothing: lowered inputs, products of taps, tables.
+#[test]
+fn workspaces_of_the_methods_between() {
+    let elements = |id: &str, variant: &str, key: &str| workspace(id, variant, key, ElementType::F32) / 4;
+    // Figures 1 and 2 of Cho and Brand: a 3x3 kernel over 7x7 is 25 x 9 elements unfolded and 5 x 21 lowered.
+    assert_eq!(elements("im2col", "batch", "n1c1h7w7_k1r3s3"), 225);
+    assert_eq!(elements("mec", "batch", "n1c1h7w7_k1r3s3"), 105);
+    // One output row sees three rows, two with a stride of two see five; of three axes as many depths as the kernel spans.
+    assert_eq!(elements("mec", "strip=1", "n2c4h7w7_k1r3s3_p1"), 4 * 3 * 3 * 7);
+    assert_eq!(elements("mec", "strip=2", "n2c4h7w7_k1r3s3_s2"), 4 * 3 * 5 * 3);
+    assert_eq!(elements("mec", "strip=2", "n1c2d9h7w7_k1t3r2s2_d2x1x1"), 2 * 2 * 5 * 3 * 6);
+    assert_eq!(elements("mec", "images=2", "n3c2d9h7w7_k1t3r2s2_p1x0:2x0"), 2 * 2 * 2 * 11 * 9 * 6);
+    // 3x3 products with the whole input of 56x56, padding or not.
+    assert_eq!(elements("kn2row", "full", "n4c64h56w56_k32r3s3_p1"), 4 * 9 * 32 * 56 * 56);
+    assert_eq!(elements("kn2row", "images=3", "n4c64h56w56_k32r3s3"), 3 * 9 * 32 * 56 * 56);
+    assert_eq!(elements("kn2row", "accumulate", "n4c64h56w56_k32r3s3"), 32 * 56 * 56);
+    // Tables know neither batch nor all channels.
+    for key in ["n1c8h9w9_k8r3s3_p1", "n7c64h9w9_k8r3s3_p1"] {
+        assert_eq!(elements("indirect", "", key), 81 * 9);
+    }
+    assert_eq!(elements("implicit_precomp", "taps", "n7c64h9w9_k8r3s3_p1_g8"), 8 * 9);
+    assert_eq!(elements("implicit_precomp", "points", "n7c64h9w9_k8r3s3_p1_g8"), 8 * 9 + 81);
+}
+
+/// Products of whole inputs are more operations than the direct method's where a stride skips outputs.
+#[test]
+fn kn2row_computes_what_a_stride_skips() {
+    let conv: Conv = "n2c8h8w8_k4r2s2_s2".parse().expect("key");
+    for variant in ["accumulate", "full"] {
+        let operations = find("kn2row").expect("id").operations(&conv, &variant.parse().expect(variant));
+        assert_eq!(operations, Ok(Ops(2 * 2 * 4 * 8 * 4 * 64 + 2 * 4 * 16 * 3)));
+    }
+}
+
 #[test]
 fn refusals_carry_their_numbers() {
     let plan = |id: &str, variant: &str, key: &str, limits: &Limits| {
@@ -138,6 +172,20 @@ fn refusals_carry_their_numbers() {
     };
     let webgpu = &Limits::WEBGPU;
     assert_eq!(plan("winograd_f2", "batch", "n1c8h8w8_k8r5s5", webgpu), "winograd_f2 is for 3x3 kernels, not 5x5");
+    assert_eq!(
+        plan("implicit_precomp", "taps", "n1c8h19w28_k3r19s28", webgpu),
+        "implicit_precomp has 32 bits for the coordinates of taps, not 1 + 19 + 28"
+    );
+    assert_eq!(
+        plan("implicit_precomp", "taps", "n1c2048h512w512_k8r3s3", webgpu),
+        "implicit_precomp has 28 bits beside the tap for offsets, not for 536609794"
+    );
+    assert_eq!(
+        plan("implicit_precomp", "points", "n1c1d2000h2000w2000_k1t1r1s1", &Limits::UNLIMITED),
+        "implicit_precomp:points has 32 bits for a corner, not for 1999, 1999, 1999"
+    );
+    assert_eq!(plan("mec", "strip=9", "n1c8h8w8_k8r1s1", webgpu), "strip=9 is not within 1 to the 8 output rows of an image");
+    assert_eq!(plan("kn2row", "images=2", "n1c8h8w8_k8r1s1", webgpu), "images=2 is not within 1 to the 1 images of the batch");
     assert_eq!(plan("winograd_f4", "batch", "n1c8h8w8_k8r3s3_s2", webgpu), "winograd_f4 is for stride 1, not 2x2");
     assert_eq!(plan("im2col", "strip=9", "n1c8h8w8_k8r1s1", webgpu), "strip=9 is not within 1 to the 8 output rows of an image");
     assert_eq!(
