@@ -95,6 +95,11 @@ pub static ALGORITHMS: &[&dyn Algorithm] = &[
     &Winograd::F2,
     &Winograd::F4,
     &Winograd::F6,
+    &Winograd::F2_5,
+    &Winograd::F4_5,
+    &Winograd::LINE_F4,
+    &Winograd::LINE_F4_5,
+    &Winograd::LINE_F2_7,
     &WinogradFused::F2,
     &WinogradFused::F4,
 ];
