@@ -28,6 +28,7 @@ use crate::units::{Bytes, Ops, product};
 use stages::{Chunk, Shared};
 
 /// A non-fused Winograd algorithm: F(m×m, r×r), or F(m, r) along one axis.
+#[derive(Debug)]
 pub struct Winograd {
     id: &'static str,
     summary: &'static str,
