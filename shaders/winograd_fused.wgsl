@@ -60,7 +60,7 @@ fn main(
     // The tile this invocation stages, and later transforms back.
     let tile_index = at.n * ${tiles}u + own % ${tiles}u;
     let own_channel = own / ${tiles}u;
-    ${origin("min(tile_index, problem.tiles - 1u)", m)}
+    ${origin("min(tile_index, problem.tiles - 1u)", m, m)}
     let input_start = problem.input_skip + (image * problem.groups + at.matrix) * problem.c * problem.h * problem.w;
 
     // The filters it stages.

@@ -50,7 +50,7 @@ fn verify_all(gpu: &Gpu, conv: &Conv, limits: &Limits, seed: u64) -> Result<usiz
 }
 
 /// Shapes that break kernels: odd sizes, edges, groups, every rank.
-const SHAPES: [&str; 22] = [
+const SHAPES: [&str; 29] = [
     "n1c1h1w1_k1r1s1",
     "n1c64h14w14_k64r3s3_p1",
     "n2c3h17w19_k5r3s3_p1",
@@ -73,6 +73,13 @@ const SHAPES: [&str; 22] = [
     "n2c6h13w15_k12r3s3_p2_d2_g6",
     "n1c3h40w8_k3r5s5_s2_p2_g3",
     "n1c130h6w6_k70r3s3_p1",
+    "n2c5h13w11_k36r5s5_p2",
+    "n1c36h9w14_k32r5s5_p3:1x4_d2x1",
+    "n1c33h9w11_k20r1s7_p1x3",
+    "n2c8h19w9_k64r7s1_p3x0_g2",
+    "n3c6w50_k8s3_p1",
+    "n2c4h11w12_k32r1s5_p0x4_d3x2",
+    "n1c3h12w20_k5r5s1_p2x1_d2x1",
 ];
 
 #[test]
@@ -94,7 +101,16 @@ fn a_small_device_gets_the_same_results() {
     let gpu = device::open();
     let small = Limits { max_storage_binding_bytes: 20_000, max_workgroups: 13, ..gpu.limits.clone() };
     let mut verified = 0;
-    for shape in ["n5c3h17w19_k5r3s3_p1", "n3c8h9w9_k8r3s3_p1_g8", "n4c6w101_k5s3_s2", "n3c2d4h5w6_k3t2r3s3_p1", "n2c9h16w16_k4r3s3_p1"] {
+    for shape in [
+        "n5c3h17w19_k5r3s3_p1",
+        "n3c8h9w9_k8r3s3_p1_g8",
+        "n4c6w101_k5s3_s2",
+        "n3c2d4h5w6_k3t2r3s3_p1",
+        "n2c9h16w16_k4r3s3_p1",
+        "n3c6h13w14_k5r5s5_p2",
+        "n5c7h12w9_k4r1s7_p0x3",
+        "n4c6w101_k5s3",
+    ] {
         let conv: Conv = shape.parse().expect(shape);
         verified += verify_all(&gpu, &conv, &small, 11).unwrap_or_else(|error| panic!("{error}"));
     }
@@ -247,8 +263,10 @@ fn conv() -> impl Strategy<Value = Conv> {
     let axis = (1_u64..14, 1_u64..5, 1_u64..3, 0_u64..3, 0_u64..3, 1_u64..3).prop_map(|(size, kernel, stride, before, after, dilation)| {
         Axis::new(size, kernel).stride(stride).pad(before, after).dilation(dilation)
     });
-    // Half of them such that Winograd applies.
-    let plain = (1_u64..20, 1_u64..20, 0_u64..3).prop_map(|(h, w, p)| vec![Axis::new(h, 3).pad(p, p), Axis::new(w, 3).pad(p, p)]);
+    // Half of them such that Winograd applies, in two dimensions or one.
+    let taps = prop::sample::select(vec![(3, 3), (3, 3), (5, 5), (1, 3), (3, 1), (1, 5), (5, 1), (1, 7), (7, 1)]);
+    let plain = (1_u64..20, 1_u64..20, 0_u64..3, 1_u64..3, taps)
+        .prop_map(|(h, w, p, d, (r, s))| vec![Axis::new(h, r).pad(p, p).dilation(d), Axis::new(w, s).pad(p, p)]);
     let spatial = prop_oneof![prop::collection::vec(axis, 1..=3), plain];
     (1_u64..4, 1_u64..12, 1_u64..20, 1_u64..4, spatial)
         .prop_map(|(batch, cg, kg, groups, axes)| ConvSpec::new(batch, cg * groups, kg * groups, &axes).groups(groups))

@@ -48,7 +48,7 @@ impl Transforms {
     }
 
     /// Ratio of the root mean square of the terms that add up to an output, to that of the output itself, for independent inputs of
-    /// equal variance; in two dimensions it is squared. Rounding errors grow by this factor over those of the direct method, since
+    /// equal variance; in two dimensions the axes' ratios multiply. Rounding errors grow by this factor over those of the direct method, since
     /// what is rounded is larger by it: `√( Σᵢⱼ Aᵀ[i][j]²·|G[j]|²·|Bᵀ[j]|² / (m·r) )`.
     pub(super) fn amplification(&self) -> f64 {
         let norm = |row: &[Rational]| row.iter().map(|&x| real(x) * real(x)).sum::<f64>();
@@ -59,13 +59,48 @@ impl Transforms {
             .sum();
         (terms / (self.at.len() * self.g[0].len()) as f64).sqrt()
     }
+}
 
-    /// Multiply-adds of applying `matrix` to a square of as many columns on both sides: its non-zero terms, once for each column and
-    /// once for each resulting row.
-    pub(super) fn terms(matrix: &[Vec<Rational>]) -> u64 {
-        let nonzero = matrix.iter().flatten().filter(|x| **x != Rational::from(0)).count();
-        (nonzero * (matrix[0].len() + matrix.len())) as u64
+/// The transforms of two-dimensional tiles, `Y = Aₕᵀ·[(Gₕ·g·G_wᵀ) ⊙ (Bₕᵀ·d·B_w)]·A_w`. Along an axis without taps F(1, 1) leaves all as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Planar {
+    /// Along the height.
+    pub(super) height: Transforms,
+    /// Along the width.
+    pub(super) width: Transforms,
+}
+
+impl Planar {
+    /// Products of a tile, α along the height by α along the width.
+    pub(super) fn points(&self) -> u64 {
+        (self.height.bt.len() * self.width.bt.len()) as u64
     }
+
+    /// Multiply-adds of transforming a filter.
+    pub(super) fn filter_terms(&self) -> u64 {
+        terms(&self.height.g, &self.width.g)
+    }
+
+    /// Multiply-adds of transforming a tile of the input.
+    pub(super) fn input_terms(&self) -> u64 {
+        terms(&self.height.bt, &self.width.bt)
+    }
+
+    /// Multiply-adds of transforming a tile of products back.
+    pub(super) fn output_terms(&self) -> u64 {
+        terms(&self.height.at, &self.width.at)
+    }
+}
+
+/// Multiply-adds of `left·X·rightᵀ`, the left product first: the non-zero terms of `left` for each column of X, those of `right` for each
+/// row that results. A single 1 needs none.
+fn terms(left: &[Vec<Rational>], right: &[Vec<Rational>]) -> u64 {
+    let one = Rational::from(1);
+    let nonzero = |matrix: &[Vec<Rational>]| {
+        let terms = matrix.iter().flatten().filter(|x| **x != Rational::from(0)).count();
+        if matrix == [[one]] { 0 } else { terms }
+    };
+    (nonzero(left) * right[0].len() + nonzero(right) * left.len()) as u64
 }
 
 /// A matrix as the nearest WGSL `f32` literals; zero is written `0.0`.
@@ -99,6 +134,7 @@ fn from_roots(roots: &[Rational]) -> Vec<Rational> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Winograd;
     use super::*;
     use proptest::prelude::*;
 
@@ -113,16 +149,58 @@ mod tests {
     proptest! {
         /// The 1-D identity holds exactly, not nearly, for random rationals.
         #[test]
-        fn transforms_are_exact(m in prop::sample::select(vec![2_usize, 4, 6]), d in prop::collection::vec(rational(), 8), f in prop::collection::vec(rational(), 3)) {
-            let transforms = super::super::Winograd::of(m).transforms();
-            let alpha = m + 2;
+        fn transforms_are_exact(
+            method in prop::sample::select(Winograd::ALL.to_vec()),
+            d in prop::collection::vec(rational(), 8),
+            f in prop::collection::vec(rational(), 7),
+        ) {
+            let transforms = method.transforms();
+            let (m, alpha, r) = (transforms.at.len(), transforms.bt.len(), transforms.g[0].len());
+            prop_assert_eq!(alpha, m + r - 1);
             let factors: Vec<Rational> =
-                apply(&transforms.g, &f).into_iter().zip(apply(&transforms.bt, &d[..alpha])).map(|(a, b)| a * b).collect();
+                apply(&transforms.g, &f[..r]).into_iter().zip(apply(&transforms.bt, &d[..alpha])).map(|(a, b)| a * b).collect();
             let outputs = apply(&transforms.at, &factors);
             for i in 0..m {
-                let direct: Rational = (0..3).map(|k| f[k] * d[i + k]).sum();
+                let direct: Rational = (0..r).map(|k| f[k] * d[i + k]).sum();
                 prop_assert_eq!(outputs[i], direct);
             }
+        }
+    }
+
+    #[test]
+    fn an_axis_without_taps_is_left_as_it_is() {
+        let (one, f2) = (Transforms::new(1, 1, &[]), Winograd::F2.transforms());
+        assert_eq!([&one.at, &one.bt, &one.g].map(|matrix| literals(matrix)), [[["1.0"]]; 3]);
+        assert!((one.amplification() - 1.0).abs() < 1e-12);
+        // Two terms in each row of F(2,3)'s Bᵀ, over four columns and then four rows; alone, once.
+        assert_eq!(Planar { height: f2.clone(), width: f2.clone() }.input_terms(), 8 * 4 + 8 * 4);
+        assert_eq!(Planar { height: one, width: f2 }.input_terms(), 8);
+    }
+
+    /// The points in use round least among small fractions `0, ±a, ±b[, ±c]`.
+    #[test]
+    fn points_are_the_best_of_small_fractions() {
+        let mut fractions: Vec<Rational> = (1..=5).flat_map(|n| (1..=5).map(move |d| Rational::new(n, d))).collect();
+        fractions.sort_unstable();
+        fractions.dedup();
+        let amplification = |m: usize, r: usize, of: &[Rational]| {
+            let points: Vec<Rational> = [Rational::from(0)].into_iter().chain(of.iter().flat_map(|&a| [a, -a])).collect();
+            Transforms::new(m, r, &points).amplification()
+        };
+        for method in Winograd::ALL.iter().filter(|method| method.alpha() > 4) {
+            let ours = method.transforms();
+            let (m, r) = (ours.at.len(), ours.g[0].len());
+            let mut best = f64::INFINITY;
+            for (i, &a) in fractions.iter().enumerate() {
+                for (j, &b) in fractions.iter().enumerate().skip(i + 1) {
+                    if m + r - 1 == 6 {
+                        best = best.min(amplification(m, r, &[a, b]));
+                    } else {
+                        best = fractions.iter().skip(j + 1).fold(best, |best, &c| best.min(amplification(m, r, &[a, b, c])));
+                    }
+                }
+            }
+            assert!((ours.amplification() / best - 1.0).abs() < 1e-9, "F({m},{r}): {} against {best}", ours.amplification());
         }
     }
 

@@ -5,10 +5,16 @@ use crate::conv::tests::any_conv;
 use crate::ledger::Ledger;
 use proptest::prelude::*;
 
-/// 2-D convolutions of stride 1 with 3×3 kernels, which random ones seldom are.
+/// Convolutions of stride 1 with kernels that Winograd is made for, which random ones seldom are.
 fn winograd_conv() -> impl Strategy<Value = Conv> {
-    (1_u64..4, 1_u64..6, 1_u64..6, 1_u64..3, 1_u64..24, 1_u64..24, 0_u64..3)
-        .prop_filter_map("too small", |(n, c, k, g, h, w, p)| format!("n{n}c{}h{h}w{w}_k{}r3s3_p{p}_g{g}", c * g, k * g).parse().ok())
+    let kernel = prop::sample::select(vec!["r3s3", "r5s5", "r1s3", "r3s1", "r1s5", "r5s1", "r1s7", "r7s1", "s3", "s5", "s7"]);
+    ((1_u64..4, 1_u64..6, 1_u64..6, 1_u64..3), (1_u64..24, 1_u64..24, 0_u64..3, 1_u64..3), kernel).prop_filter_map(
+        "too small",
+        |((n, c, k, g), (h, w, p, d), kernel)| {
+            let h = if kernel.starts_with('r') { format!("h{h}") } else { String::new() };
+            format!("n{n}c{}{h}w{w}_k{}{kernel}_p{p}_d{d}_g{g}", c * g, k * g).parse().ok()
+        },
+    )
 }
 
 fn check(conv: &Conv, limits: &Limits) -> Result<(), TestCaseError> {
@@ -187,6 +193,10 @@ fn refusals_carry_their_numbers() {
     assert_eq!(plan("mec", "strip=9", "n1c8h8w8_k8r1s1", webgpu), "strip=9 is not within 1 to the 8 output rows of an image");
     assert_eq!(plan("kn2row", "images=2", "n1c8h8w8_k8r1s1", webgpu), "images=2 is not within 1 to the 1 images of the batch");
     assert_eq!(plan("winograd_f4", "batch", "n1c8h8w8_k8r3s3_s2", webgpu), "winograd_f4 is for stride 1, not 2x2");
+    assert_eq!(plan("winograd_f2_5", "batch", "n1c8w8_k8s5", webgpu), "winograd_f2_5 is for 2-D convolutions, not 1-D");
+    assert_eq!(plan("winograd_1d_f4", "batch", "n1c8h8w8_k8r3s3", webgpu), "winograd_1d_f4 is for 1x3 and 3x1 kernels, not 3x3");
+    assert_eq!(plan("winograd_1d_f2_7", "batch", "n1c8w8_k8s1", webgpu), "winograd_1d_f2_7 is for 1x7 and 7x1 kernels, not 1x1");
+    assert_eq!(plan("winograd_1d_f4", "batch", "n1c8d3h8w8_k8t1r1s3", webgpu), "winograd_1d_f4 is for 1-D and 2-D convolutions, not 3-D");
     assert_eq!(plan("im2col", "strip=9", "n1c8h8w8_k8r1s1", webgpu), "strip=9 is not within 1 to the 8 output rows of an image");
     assert_eq!(
         plan("im2col", "tiles=9", "n1c8h8w8_k8r1s1", webgpu),
@@ -220,6 +230,8 @@ fn huge_problems_are_refused_not_wrapped() {
         "n1c4294967295h1w1_k1r1s1",
         "n5c24h4903w5078_k1r3s3_p4x6",
         "n50000c8h1w3840_k16r1s1_g8",
+        "n4294967295c1h1w1_k1r3s3_p1431655765_d1431655765",
+        "n4294967295c1h1w1_k1r5s5_p2147483646_d1073741823",
     ] {
         let conv: Conv = key.parse().expect(key);
         assert!(ledger::operations_without_padding(&conv) <= ledger::operations(&conv));

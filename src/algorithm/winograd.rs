@@ -1,100 +1,191 @@
-//! `winograd_f2`, `winograd_f4`, `winograd_f6`: 3×3 convolutions of stride 1 with fewer multiplications, in four stages.
+//! Winograd's method in four stages: convolutions of stride 1 with fewer multiplications.
 //!
-//! With output tiles of m×m and α = m + 2, filters and overlapping α×α input tiles are transformed, multiplied as α² matrix
-//! products of K×C/g by C/g×T, and transformed back. T = N·⌈P/m⌉·⌈Q/m⌉ tiles; `tiles=t` handles t at a time, so that V and M
-//! hold only those. Workspace `α²·(C·t + K·t + K·C/g)` elements of f32; the filters' part is kept between executions, and its transform
-//! runs once for given weights.
+//! F(m, r) computes m outputs of r taps from α = m + r − 1 inputs with α multiplications instead of m·r. `winograd_f2`, `winograd_f4` and
+//! `winograd_f6` nest it with itself for 3×3 kernels, `winograd_f2_5` and `winograd_f4_5` for 5×5: filters and overlapping α×α input tiles
+//! are transformed, multiplied as α² matrix products of K×C/g by C/g×T, and transformed back into tiles of m×m outputs. `winograd_1d_f4`,
+//! `winograd_1d_f4_5` and `winograd_1d_f2_7` apply it along the one axis of 1×r and r×1 kernels, with α products for a tile of m outputs.
+//!
+//! T = N·⌈P/m⌉·⌈Q/m⌉ tiles, or N·⌈P/m⌉·Q or N·P·⌈Q/m⌉ along one axis; `tiles=t` handles t at a time, so that V and M hold only those.
+//! Workspace `α²·(C·t + K·t + K·C/g)` elements of f32, α for α² along one axis; the filters' part is kept between executions, and its
+//! transform runs once for given weights.
+//!
+//! The gradient of the input is the same of the output's gradient, with filters turned by half a turn and channels exchanged.
 //!
 //! A dilation of d×e is d·e interleaved convolutions without one, whose tiles are counted one phase after the other: T is then
 //! N·d·⌈⌈P/d⌉/m⌉·e·⌈⌈Q/e⌉/m⌉.
 
-use super::build::{StepBuilder, check_steps, pieces, share};
-use super::cook_toom::{Rational, Transforms, literals};
-use super::gemm::{Matrix, Product};
+mod stages;
+mod tiling;
+
+pub(super) use stages::{FilterOrder, push_filter_transform};
+pub(super) use tiling::Tiling;
+
+use super::build::{check_steps, pieces};
+use super::cook_toom::{Planar, Rational, Transforms};
 use super::variant::spread;
 use super::{Algorithm, Variant};
-use crate::conv::{Axis, Conv, ElementType};
-use crate::plan::{BufferId, Constant, Limits, Plan, Unsupported, workspace_bytes};
+use crate::conv::{Conv, ElementType, Pass};
+use crate::plan::{BufferId, Limits, Plan, Unsupported, workspace_bytes};
 use crate::units::{Bytes, Ops, product};
+use stages::{Chunk, Shared};
 
-/// A non-fused Winograd algorithm F(m×m, 3×3).
+/// A non-fused Winograd algorithm: F(m×m, r×r), or F(m, r) along one axis.
+#[derive(Debug)]
 pub struct Winograd {
     id: &'static str,
     summary: &'static str,
-    /// Edge of an output tile.
+    formula: &'static str,
+    /// Outputs of a tile along an axis of taps.
     pub(super) m: u64,
+    /// Taps along it.
+    r: u64,
+    kernels: Kernels,
+    /// The finite points, m + r − 2 of them.
     points: &'static [(i64, i64)],
 }
 
+/// The kernels a method is made for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kernels {
+    /// r×r.
+    Square,
+    /// 1×r and r×1.
+    Line,
+}
+
+/// The points 0, ±1 of α = 4.
+const FOUR: &[(i64, i64)] = &[(0, 1), (1, 1), (-1, 1)];
+/// The points 0, ±2/3, ±3/2 of α = 6, which round less than the usual 0, ±1, ±2: F(4, 3) amplifies errors 2.2 times instead of 3.3,
+/// F(2, 5) 2.3 times instead of 3.5.
+const SIX: &[(i64, i64)] = &[(0, 1), (2, 3), (-2, 3), (3, 2), (-3, 2)];
+/// The points 0, ±1, ±2, ±1/2 of α = 8: F(6, 3) amplifies errors 4.5 times, F(4, 5) 4.4 times and F(2, 7) 5.0 times, against 30 to 35 with
+/// ±3 for ±1/2.
+const EIGHT: &[(i64, i64)] = &[(0, 1), (1, 1), (-1, 1), (2, 1), (-2, 1), (1, 2), (-1, 2)];
+
 impl Winograd {
-    /// F(2×2, 3×3) over the points 0, ±1.
+    /// F(2×2, 3×3).
     pub const F2: Self = Self {
         id: "winograd_f2",
         summary: "Winograd F(2x2,3x3), non-fused: 2.25 times fewer multiplications; 3x3, stride 1",
+        formula: "16*(C*t + K*t + K*C/g); batch: t = N*ceil(P/2)*ceil(Q/2)",
         m: 2,
-        points: &[(0, 1), (1, 1), (-1, 1)],
+        r: 3,
+        kernels: Kernels::Square,
+        points: FOUR,
     };
 
-    /// F(4×4, 3×3) over the points 0, ±2/3, ±3/2, which round less than the usual 0, ±1, ±2.
+    /// F(4×4, 3×3).
     pub const F4: Self = Self {
         id: "winograd_f4",
         summary: "Winograd F(4x4,3x3), non-fused: 4 times fewer multiplications; 3x3, stride 1",
+        formula: "36*(C*t + K*t + K*C/g); batch: t = N*ceil(P/4)*ceil(Q/4)",
         m: 4,
-        points: &[(0, 1), (2, 3), (-2, 3), (3, 2), (-3, 2)],
+        r: 3,
+        kernels: Kernels::Square,
+        points: SIX,
     };
 
-    /// F(6×6, 3×3) over the points 0, ±1, ±2, ±1/2.
+    /// F(6×6, 3×3).
     pub const F6: Self = Self {
         id: "winograd_f6",
         summary: "Winograd F(6x6,3x3), non-fused: 5.06 times fewer multiplications, rounds more; 3x3, stride 1",
+        formula: "64*(C*t + K*t + K*C/g); batch: t = N*ceil(P/6)*ceil(Q/6)",
         m: 6,
-        points: &[(0, 1), (1, 1), (-1, 1), (2, 1), (-2, 1), (1, 2), (-1, 2)],
+        r: 3,
+        kernels: Kernels::Square,
+        points: EIGHT,
     };
+
+    /// F(2×2, 5×5).
+    pub const F2_5: Self = Self {
+        id: "winograd_f2_5",
+        summary: "Winograd F(2x2,5x5), non-fused: 2.78 times fewer multiplications; 5x5, stride 1",
+        formula: "36*(C*t + K*t + K*C/g); batch: t = N*ceil(P/2)*ceil(Q/2)",
+        m: 2,
+        r: 5,
+        kernels: Kernels::Square,
+        points: SIX,
+    };
+
+    /// F(4×4, 5×5).
+    pub const F4_5: Self = Self {
+        id: "winograd_f4_5",
+        summary: "Winograd F(4x4,5x5), non-fused: 6.25 times fewer multiplications, rounds more; 5x5, stride 1",
+        formula: "64*(C*t + K*t + K*C/g); batch: t = N*ceil(P/4)*ceil(Q/4)",
+        m: 4,
+        r: 5,
+        kernels: Kernels::Square,
+        points: EIGHT,
+    };
+
+    /// F(4, 3) along one axis.
+    pub const LINE_F4: Self = Self {
+        id: "winograd_1d_f4",
+        summary: "Winograd F(4,3) along one axis, non-fused: 2 times fewer multiplications; 1x3 and 3x1, stride 1",
+        formula: "6*(C*t + K*t + K*C/g); batch: t = N*ceil(P/4)*Q or N*P*ceil(Q/4)",
+        m: 4,
+        r: 3,
+        kernels: Kernels::Line,
+        points: SIX,
+    };
+
+    /// F(4, 5) along one axis.
+    pub const LINE_F4_5: Self = Self {
+        id: "winograd_1d_f4_5",
+        summary: "Winograd F(4,5) along one axis, non-fused: 2.5 times fewer multiplications; 1x5 and 5x1, stride 1",
+        formula: "8*(C*t + K*t + K*C/g); batch: t = N*ceil(P/4)*Q or N*P*ceil(Q/4)",
+        m: 4,
+        r: 5,
+        kernels: Kernels::Line,
+        points: EIGHT,
+    };
+
+    /// F(2, 7) along one axis.
+    pub const LINE_F2_7: Self = Self {
+        id: "winograd_1d_f2_7",
+        summary: "Winograd F(2,7) along one axis, non-fused: 1.75 times fewer multiplications; 1x7 and 7x1, stride 1",
+        formula: "8*(C*t + K*t + K*C/g); batch: t = N*ceil(P/2)*Q or N*P*ceil(Q/2)",
+        m: 2,
+        r: 7,
+        kernels: Kernels::Line,
+        points: EIGHT,
+    };
+
+    /// Every method.
+    #[cfg(test)]
+    pub(super) const ALL: [&'static Self; 8] =
+        [&Self::F2, &Self::F4, &Self::F6, &Self::F2_5, &Self::F4_5, &Self::LINE_F4, &Self::LINE_F4_5, &Self::LINE_F2_7];
 
     /// The same method under another name.
     pub(super) const fn named(self, id: &'static str, summary: &'static str) -> Self {
         Self { id, summary, ..self }
     }
 
-    #[cfg(test)]
-    pub(super) fn of(m: usize) -> &'static Self {
-        match m {
-            2 => &Self::F2,
-            4 => &Self::F4,
-            _ => &Self::F6,
-        }
-    }
-
+    /// The matrices along an axis of taps.
     pub(super) fn transforms(&self) -> Transforms {
         let points: Vec<Rational> = self.points.iter().map(|&(n, d)| Rational::new(n, d)).collect();
-        Transforms::new(self.points.len() - 1, 3, &points)
+        let r = usize::try_from(self.r).unwrap_or_default();
+        Transforms::new(self.points.len() + 2 - r, r, &points)
     }
 
-    /// Edge of an input tile.
+    /// The matrices along both axes of tiles.
+    fn planar(&self, tiling: &Tiling) -> Planar {
+        let along = |m: u64| if m == 1 { Transforms::new(1, 1, &[]) } else { self.transforms() };
+        let [height, width] = tiling.m.map(along);
+        Planar { height, width }
+    }
+
+    /// Inputs of a tile along an axis of taps, α.
     pub(super) fn alpha(&self) -> u64 {
-        self.m + 2
+        self.m + self.r - 1
     }
 
-    /// Whether the convolution is one this method computes; if so, its tiles.
-    pub(super) fn tiling(&self, conv: &Conv) -> Result<Tiling, Unsupported> {
-        super::require(self, conv)?;
-        let refuse = |reason: String| Err(Unsupported::Problem(reason));
-        if conv.rank() != 2 {
-            return refuse(format!("{} is for 2-D convolutions, not {}-D", self.id, conv.rank()));
+    /// Products of a tile, for each pair of channels.
+    pub(super) fn points(&self) -> u64 {
+        match self.kernels {
+            Kernels::Square => self.alpha() * self.alpha(),
+            Kernels::Line => self.alpha(),
         }
-        let [_, height, width] = conv.axes_3d();
-        if (height.kernel, width.kernel) != (3, 3) {
-            return refuse(format!("{} is for 3x3 kernels, not {}x{}", self.id, height.kernel, width.kernel));
-        }
-        if (height.stride, width.stride) != (1, 1) {
-            return refuse(format!("{} is for stride 1, not {}x{}", self.id, height.stride, width.stride));
-        }
-        let along = |axis: &Axis| axis.dilation * axis.output().div_ceil(axis.dilation).div_ceil(self.m);
-        let columns = along(&width);
-        let Some(image) = along(&height).checked_mul(columns) else {
-            return Err(Unsupported::overflow("tiles of an image", &[along(&height), columns]));
-        };
-        Ok(Tiling { columns, image, all: conv.batch() * image })
     }
 
     /// Tiles handled at a time.
@@ -108,173 +199,6 @@ impl Winograd {
             _ => Err(super::unknown_variant(self, variant)),
         }
     }
-
-    /// The transform of all filters into a buffer.
-    pub(super) fn push_filter_transform(
-        &self,
-        plan: &mut Plan,
-        conv: &Conv,
-        filters: BufferId,
-        order: FilterOrder,
-        limits: &Limits,
-    ) -> Result<(), Unsupported> {
-        let (group_c, group_k) = (conv.group_channels_in(), conv.group_channels_out());
-        let planes = conv.channels_out() * group_c;
-        let bytes = conv.element().bytes();
-        let g = self.transforms().g;
-        let points = self.alpha() * self.alpha();
-        let [to_group, to_filter, to_channel, to_point] = match order {
-            FilterOrder::Rows => [group_k * group_c, group_c, 1, planes],
-            FilterOrder::Columns => [group_k * group_c, 1, group_k, planes],
-            FilterOrder::Channels => [group_k * group_c * points, 1, group_k * points, group_k],
-        };
-        let step = StepBuilder::new("filter_transform", "winograd_filter", ElementType::F32)
-            .constant("g", Constant::Matrix(literals(&g)))
-            .bind(plan.whole(Plan::WEIGHTS))
-            .bind(plan.whole(filters).write())
-            .problem(&[("planes", planes), ("group_c", group_c), ("group_k", group_k)])?
-            .problem(&[("to_group", to_group), ("to_filter", to_filter), ("to_channel", to_channel), ("to_point", to_point)])?
-            .cost(&[2, planes, Transforms::terms(&g)], &[&[planes, 9 + self.alpha() * self.alpha(), bytes]])
-            .once()
-            .linear(planes, limits.lanes(), limits)?;
-        plan.steps.push(step);
-        Ok(())
-    }
-
-    /// The stages of `tiles` tiles from `first` on: transform the input, multiply, transform back.
-    fn push_chunk(&self, plan: &mut Plan, conv: &Conv, shared: &Shared, chunk: &Chunk, limits: &Limits) -> Result<(), Unsupported> {
-        let transforms = &shared.transforms;
-        let Chunk { tiling, first, tiles } = chunk;
-        let (first, tiles) = (*first, *tiles);
-        let [_, height, width] = conv.axes_3d();
-        let (c, k, bytes) = (conv.channels_in(), conv.channels_out(), conv.element().bytes());
-        let points = self.alpha() * self.alpha();
-        let image = first / tiling.image;
-        let images = (first + tiles).div_ceil(tiling.image) - image;
-        let in_window = [
-            ("tiles", tiles),
-            ("tile0", first - image * tiling.image),
-            ("tiles_image", tiling.image),
-            ("tiles_w", tiling.columns),
-            ("dilation_h", height.dilation),
-            ("dilation_w", width.dilation),
-        ];
-
-        let input_image = c * conv.input_points();
-        let input = plan.window(Plan::INPUT, image * input_image, images * input_image, limits);
-        let (factors, skip) = plan.window(shared.tiles, 0, points * c * tiles, limits);
-        // Four tiles of an invocation make vectors of what the product reads and writes; on a device with many lanes one tile is enough work.
-        let (group_c, group_k) = (conv.group_channels_in(), conv.group_channels_out());
-        let tile_rows = shared.order == FilterOrder::Columns;
-        let each = |across: u64| if limits.lanes() <= 16 && across.is_multiple_of(4) { 4 } else { 1 };
-        let each_in = each(if tile_rows { group_c } else { tiles });
-        let each_out = each(if tile_rows { group_k } else { tiles });
-        let input_step = StepBuilder::new("input_transform", "winograd_input", ElementType::F32)
-            .constant("m", Constant::Size(super::build::word("tile edge", self.m)?))
-            .constant("bt", Constant::Matrix(literals(&transforms.bt)))
-            .constant("each", Constant::Size(each_in))
-            .constant("tile_rows", Constant::Flag(tile_rows))
-            .bind(input.0)
-            .bind(factors.write())
-            .problem(&in_window)?
-            .problem(&[
-                ("c", c),
-                ("group_c", group_c),
-                ("h", height.size),
-                ("w", width.size),
-                ("pad_h", height.pad_before),
-                ("pad_w", width.pad_before),
-            ])?
-            .problem(&[("input_skip", input.1.into())])?
-            .cost(
-                &[2, c, tiles, Transforms::terms(&transforms.bt)],
-                &[&[c, tiles, points, bytes], &[share(input_image, tiles, tiling.image), bytes]],
-            )
-            .linear(c * tiles / u64::from(each_in), limits.lanes(), limits)?;
-
-        let (products, products_skip) = plan.window(shared.products, 0, points * k * tiles, limits);
-        let batch = points * conv.groups();
-        let filters = |pitch| Matrix { window: (plan.whole(shared.filters), 0), pitch, stride: group_k * group_c };
-        let tile_factors = |pitch| Matrix { window: (factors, skip), pitch, stride: group_c * tiles };
-        let result = |pitch| Matrix { window: (products, products_skip), pitch, stride: group_k * tiles };
-        let multiply = if tile_rows {
-            let (a, b, c) = (tile_factors(group_c), filters(group_k), result(group_k));
-            Product { stage: "gemm", m: tiles, n: group_k, k: group_c, batch, a, a_period: batch, b, c, parts: 1 }
-        } else {
-            let (a, b, c) = (filters(group_c), tile_factors(tiles), result(tiles));
-            Product { stage: "gemm", m: group_k, n: tiles, k: group_c, batch, a, a_period: batch, b, c, parts: 1 }
-        };
-        let gemm_step = multiply.step(ElementType::F32, limits)?;
-
-        let output_image = k * conv.output_points();
-        let output = plan.window(Plan::OUTPUT, image * output_image, images * output_image, limits);
-        // Rows of a tile that begin and end on fours are written as vectors.
-        let whole =
-            self.m == 4 && (height.dilation, width.dilation) == (1, 1) && width.output().is_multiple_of(4) && output.1.is_multiple_of(4);
-        let output_step = StepBuilder::new("output_transform", "winograd_output", ElementType::F32)
-            .constant("m", Constant::Size(super::build::word("tile edge", self.m)?))
-            .constant("at", Constant::Matrix(literals(&transforms.at)))
-            .constant("each", Constant::Size(each_out))
-            .constant("tile_rows", Constant::Flag(tile_rows))
-            .constant("whole", Constant::Flag(whole))
-            .bind(products)
-            .bind(output.0.write())
-            .problem(&in_window)?
-            .problem(&[("k", k), ("group_k", group_k), ("p", height.output()), ("q", width.output()), ("output_skip", output.1.into())])?
-            .cost(
-                &[2, k, tiles, Transforms::terms(&transforms.at)],
-                &[&[k, tiles, points, bytes], &[share(output_image, tiles, tiling.image), bytes]],
-            )
-            .linear(k * tiles / u64::from(each_out), limits.lanes(), limits)?;
-        plan.steps.extend([input_step, gemm_step, output_step]);
-        Ok(())
-    }
-}
-
-/// The order of transformed filters in memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FilterOrder {
-    /// Point by point and group by group, matrices of K/g rows by C/g columns: the left operand of a product.
-    Rows,
-    /// Point by point and group by group, matrices of C/g rows by K/g columns: the right operand.
-    Columns,
-    /// Channel by channel, of a channel point by point.
-    Channels,
-}
-
-impl FilterOrder {
-    /// The order for products over `tiles` tiles: the longer side, or the one that comes in vectors, lies along the columns.
-    fn of(conv: &Conv, tiles: u64) -> Self {
-        let (c, k) = (conv.group_channels_in(), conv.group_channels_out());
-        let vectors = c.is_multiple_of(4) && k.is_multiple_of(4) && k >= 32;
-        if vectors && (tiles < 64.min(k) || !tiles.is_multiple_of(4)) { Self::Columns } else { Self::Rows }
-    }
-}
-
-/// How the output is cut into tiles.
-pub(super) struct Tiling {
-    /// Tiles across the width.
-    pub(super) columns: u64,
-    /// Tiles of one image.
-    pub(super) image: u64,
-    /// Tiles of the batch, T.
-    pub(super) all: u64,
-}
-
-/// Tiles handled together.
-struct Chunk<'a> {
-    tiling: &'a Tiling,
-    first: u64,
-    tiles: u64,
-}
-
-/// What all chunks share: the matrices and the three workspace buffers.
-struct Shared {
-    order: FilterOrder,
-    transforms: Transforms,
-    filters: BufferId,
-    tiles: BufferId,
-    products: BufferId,
 }
 
 impl Algorithm for Winograd {
@@ -287,26 +211,27 @@ impl Algorithm for Winograd {
     }
 
     fn workspace_formula(&self) -> &'static str {
-        match self.m {
-            2 => "16*(C*t + K*t + K*C/g); batch: t = N*ceil(P/2)*ceil(Q/2)",
-            4 => "36*(C*t + K*t + K*C/g); batch: t = N*ceil(P/4)*ceil(Q/4)",
-            _ => "64*(C*t + K*t + K*C/g); batch: t = N*ceil(P/6)*ceil(Q/6)",
-        }
+        self.formula
     }
 
     fn knobs(&self) -> &'static [&'static str] {
         &["tiles=t", "batch"]
     }
 
+    fn passes(&self) -> &'static [Pass] {
+        &[Pass::Forward, Pass::BackwardData]
+    }
+
     fn variants(&self, conv: &Conv, _limits: &Limits) -> Vec<Variant> {
         // Chunks are multiples of 4 so that every chunk but the last reads and writes whole vectors.
-        let all = self.tiling(conv).map_or(0, |tiling| tiling.all);
+        let all = self.form(conv).and_then(|form| self.tiling(&form)).map_or(0, |tiling| tiling.all);
         spread(all, 1, 4).into_iter().map(|t| Variant::knob("tiles", t)).chain([Variant::word("batch")]).collect()
     }
 
     fn native_workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
+        let conv = &self.form(conv)?;
         let chunk = self.chunk(&self.tiling(conv)?, variant)?;
-        let points = self.alpha() * self.alpha();
+        let points = self.points();
         let parts = [
             ("transformed filters", [points, conv.channels_out(), conv.group_channels_in()]),
             ("transformed tiles", [points, conv.channels_in(), chunk]),
@@ -319,46 +244,69 @@ impl Algorithm for Winograd {
 
     fn native_operations(&self, conv: &Conv, variant: &Variant) -> Result<Ops, Unsupported> {
         self.native_workspace(conv, variant)?;
-        let tiles = self.tiling(conv)?.all;
+        let conv = &self.form(conv)?;
+        let tiling = self.tiling(conv)?;
+        let (tiles, transforms) = (tiling.all, self.planar(&tiling));
         let (c, k, cg) = (conv.channels_in(), conv.channels_out(), conv.group_channels_in());
-        let transforms = self.transforms();
         let terms = [
-            [2 * self.alpha() * self.alpha(), cg, k, tiles],
-            [2, k, cg, Transforms::terms(&transforms.g)],
-            [2, c, tiles, Transforms::terms(&transforms.bt)],
-            [2, k, tiles, Transforms::terms(&transforms.at)],
+            [2 * self.points(), cg, k, tiles],
+            [2, k, cg, transforms.filter_terms()],
+            [2, c, tiles, transforms.input_terms()],
+            [2, k, tiles, transforms.output_terms()],
         ];
         let sum = terms.iter().try_fold(0_u64, |sum, factors| sum.checked_add(product(factors)?));
         sum.map(Ops).ok_or_else(|| Unsupported::overflow("operations", &terms[0]))
     }
 
     fn native_plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported> {
+        self.native_workspace(conv, variant)?;
+        let (given, conv) = (conv, &self.form(conv)?);
+        let turned = given.computes() != Pass::Forward;
         let tiling = self.tiling(conv)?;
         let chunk = self.chunk(&tiling, variant)?;
-        let points = self.alpha() * self.alpha();
-        self.native_workspace(conv, variant)?;
+        let points = self.points();
         let mut plan = Plan::new(conv);
         let shared = Shared {
             order: FilterOrder::of(conv, chunk),
-            transforms: self.transforms(),
+            transforms: self.planar(&tiling),
             filters: plan.cached_workspace("filters", &[points, conv.channels_out(), conv.group_channels_in()], ElementType::F32)?,
             tiles: plan.workspace("tiles", &[points, conv.channels_in(), chunk], ElementType::F32)?,
             products: plan.workspace("products", &[points, conv.channels_out(), chunk], ElementType::F32)?,
         };
         if tiling.all > 0 {
-            self.push_filter_transform(&mut plan, conv, shared.filters, shared.order, limits)?;
+            push_filter_transform(&mut plan, conv, turned, &shared.transforms, (shared.filters, shared.order), limits)?;
         }
         check_steps(1 + 3_u64.saturating_mul(tiling.all.div_ceil(chunk.max(1))))?;
         for (first, tiles) in pieces(tiling.all, chunk.max(1)) {
-            self.push_chunk(&mut plan, conv, &shared, &Chunk { tiling: &tiling, first, tiles }, limits)?;
+            Chunk { tiling: &tiling, first, tiles }.push(&mut plan, conv, &shared, limits)?;
         }
-        plan.finish(limits)
+        if turned { exchanged(plan, given) } else { plan }.finish(limits)
     }
 
     fn amplification(&self, conv: &Conv) -> f64 {
-        // Both dimensions amplify independently. The transforms round too, which shows where few channels are summed: for one channel
+        // The axes of taps amplify independently. The transforms round too, which shows where few channels are summed: for one channel
         // the error's spread is 1.3 times the formula's for F(4,3) and F(6,3), and that of a tile's error five times as wide.
-        let few_channels = 1.0 + 1.5 / (conv.group_channels_in() as f64).sqrt();
-        self.transforms().amplification().powi(2) * few_channels
+        let channels = if conv.computes() == Pass::Forward { conv.group_channels_in() } else { conv.group_channels_out() };
+        let few_channels = 1.0 + 1.5 / (channels as f64).sqrt();
+        let axes = if self.kernels == Kernels::Square { 2 } else { 1 };
+        self.transforms().amplification().powi(axes) * few_channels
     }
+}
+
+/// The plan of the convolution that computes the gradient of the input of `conv`, as one for `conv`: what the former reads is the gradient
+/// of the latter's output, and what it writes that of the latter's input.
+fn exchanged(mut plan: Plan, conv: &Conv) -> Plan {
+    let own = Plan::new(conv);
+    for id in [Plan::INPUT, Plan::OUTPUT] {
+        plan.buffers[id.0] = own.buffer(id).clone();
+    }
+    let other = |id: BufferId| match id {
+        Plan::INPUT => Plan::OUTPUT,
+        Plan::OUTPUT => Plan::INPUT,
+        same => same,
+    };
+    for binding in plan.steps.iter_mut().flat_map(|step| &mut step.bindings) {
+        binding.buffer = other(binding.buffer);
+    }
+    Plan { result: own.result, ..plan }
 }

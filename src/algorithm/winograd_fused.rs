@@ -14,8 +14,8 @@
 mod cut;
 
 use super::build::{StepBuilder, check_steps, images_per_step, pieces, word};
-use super::cook_toom::{Transforms, literals};
-use super::winograd::{FilterOrder, Tiling};
+use super::cook_toom::{Planar, literals};
+use super::winograd::{FilterOrder, Tiling, push_filter_transform};
 use super::{Algorithm, Variant, Winograd};
 use crate::conv::{Conv, ElementType};
 use crate::plan::{Binding, Constant, Limits, Plan, Step, Unsupported, workspace_bytes};
@@ -50,19 +50,24 @@ impl WinogradFused {
     }
 
     fn points(&self) -> u64 {
-        self.method.alpha() * self.method.alpha()
+        self.method.points()
+    }
+
+    fn transforms(&self) -> Planar {
+        let axis = self.method.transforms();
+        Planar { height: axis.clone(), width: axis }
     }
 
     /// Operations of the kernel for `tiles` tiles in `tile_blocks` blocks, as products to add up.
     fn terms(&self, conv: &Conv, inside: bool, tiles: u64, block: Block, tile_blocks: u64) -> [[u64; 4]; 4] {
-        let transforms = self.method.transforms();
+        let transforms = self.transforms();
         let (c, k, cg) = (conv.channels_in(), conv.channels_out(), conv.group_channels_in());
         let filter_blocks = conv.group_channels_out().div_ceil(block.filters);
         [
             [2 * self.points(), cg, k, tiles],
-            [2 * filter_blocks, c, tiles, Transforms::terms(&transforms.bt)],
-            [2, k, tiles, Transforms::terms(&transforms.at)],
-            [if inside { 2 * tile_blocks } else { 0 }, k, cg, Transforms::terms(&transforms.g)],
+            [2 * filter_blocks, c, tiles, transforms.input_terms()],
+            [2, k, tiles, transforms.output_terms()],
+            [if inside { 2 * tile_blocks } else { 0 }, k, cg, transforms.filter_terms()],
         ]
     }
 
@@ -84,7 +89,7 @@ impl WinogradFused {
         // Rows of a tile that begin and end on its edge are written as vectors.
         let whole =
             (height.dilation, width.dilation) == (1, 1) && width.output().is_multiple_of(m) && u64::from(launch.output.1).is_multiple_of(m);
-        let filter_elements = if *inside { 9 } else { self.points() };
+        let filter_elements = if *inside { conv.taps() } else { self.points() };
         let mut step = StepBuilder::new("winograd_fused", "winograd_fused", ElementType::F32)
             .constant("m", Constant::Size(word("tile edge", m)?))
             .constant("bt", Constant::Matrix(literals(&transforms.bt)))
@@ -149,6 +154,7 @@ impl Algorithm for WinogradFused {
     }
 
     fn native_workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
+        super::require(self, conv)?;
         let inside = self.inside(variant)?;
         self.method.tiling(conv)?;
         if inside {
@@ -163,7 +169,7 @@ impl Algorithm for WinogradFused {
         let tiles = self.method.tiling(conv)?.all;
         let block = Block::of(conv, self.method.m, tiles);
         let once = if inside { 0 } else { 2 };
-        let filters = [once, conv.channels_out(), conv.group_channels_in(), Transforms::terms(&self.method.transforms().g)];
+        let filters = [once, conv.channels_out(), conv.group_channels_in(), self.transforms().filter_terms()];
         let terms = self.terms(conv, inside, tiles, block, tiles.div_ceil(block.tiles));
         let sum = terms.iter().chain([&filters]).try_fold(0_u64, |sum, factors| sum.checked_add(product(factors)?));
         sum.map(Ops).ok_or_else(|| Unsupported::overflow("operations", &terms[0]))
@@ -181,7 +187,7 @@ impl Algorithm for WinogradFused {
             let id = plan.cached_workspace("filters", &[self.points(), conv.channels_out(), conv.group_channels_in()], ElementType::F32)?;
             filters = plan.whole(id);
             if tiling.all > 0 {
-                self.method.push_filter_transform(&mut plan, conv, id, FilterOrder::Channels, limits)?;
+                push_filter_transform(&mut plan, conv, false, &self.transforms(), (id, FilterOrder::Channels), limits)?;
             }
         }
         let (input_image, output_image) = (conv.channels_in() * conv.input_points(), conv.channels_out() * conv.output_points());

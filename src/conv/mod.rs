@@ -290,6 +290,23 @@ impl Conv {
         ConvSpec { batch, ..ConvSpec::from(self) }.build()
     }
 
+    /// The forward convolution that computes the gradient of this one's input: of the output's gradient with the kernel turned by half a
+    /// turn, its channels exchanged, and padding of the dilated kernel's extent less one less the padding. `None` where a stride or more
+    /// padding than that makes it none.
+    pub fn turned(&self) -> Option<Self> {
+        let mut axes = Vec::with_capacity(self.rank);
+        for axis in self.axes() {
+            let padding = |padding: u64| (axis.span() - 1).checked_sub(padding);
+            let (before, after) = padding(axis.pad_before).zip(padding(axis.pad_after))?;
+            axes.push(Axis { size: axis.output(), pad_before: before, pad_after: after, ..*axis });
+        }
+        if axes.iter().any(|axis| axis.stride != 1) {
+            return None;
+        }
+        let spec = ConvSpec::new(self.batch, self.channels_out, self.channels_in, &axes).groups(self.groups);
+        ConvSpec { element: self.element, layout: self.layout, ..spec }.build().ok()
+    }
+
     /// Points of one output channel of one image, `O·P·Q`.
     pub fn output_points(&self) -> u64 {
         self.axes.iter().map(Axis::output).product()
