@@ -1,7 +1,6 @@
 //! The README says what the program says.
 
 use convledger::account::Filed;
-use convledger::algorithm::ALGORITHMS;
 use convledger::experiment::EXPERIMENTS;
 use convledger::record::Status;
 use convledger::suite::Suite;
@@ -9,18 +8,6 @@ use convledger::units::Grouped;
 
 fn readme() -> String {
     std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).expect("README.md")
-}
-
-#[test]
-fn its_table_has_every_algorithm_as_it_is() {
-    for algorithm in ALGORITHMS {
-        let knobs: Vec<String> = algorithm.knobs().iter().map(|knob| format!("`{knob}`")).collect();
-        let row = format!("| `{}` | {}", algorithm.id(), knobs.join(", "));
-        let line = readme().lines().find(|line| line.starts_with(row.trim_end())).map(str::to_owned);
-        let line = line.unwrap_or_else(|| panic!("README.md has no line that begins {row:?}"));
-        assert!(line.contains(&format!("`{}`", algorithm.workspace_formula())), "{line}");
-        assert!(line.ends_with(&format!("| {} |", algorithm.summary())), "{line}");
-    }
 }
 
 #[test]

@@ -176,3 +176,11 @@ fn algorithms_are_listed_with_their_variants_and_formulas() {
         assert!(algorithm.knobs().iter().all(|knob| line.contains(knob)), "{line}");
     }
 }
+
+/// The README's table is what the command prints.
+#[test]
+fn the_readme_has_the_table_of_algorithms() {
+    let table = Ended::good(convledger(&["algorithms", "--format", "markdown"])).stdout;
+    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).expect("README.md");
+    assert!(readme.contains(table.trim()), "put this in place of README.md's table:\n{table}");
+}
