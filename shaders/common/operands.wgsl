@@ -1,5 +1,5 @@
 // The operands of a matrix product. With `vector_a` A is read four k at a time, with `vector_b` B four columns at a time, with
-// `vector_c` C is written four columns at a time; each needs alignment by four.
+// `vector_c` C is written four columns at a time; each needs alignment by four. The results of the parts of a split sum are f32.
 //% if vector_a
 @group(0) @binding(${2 if patches else 1}) var<storage, read> a: array<vec4<${element}>>;
 //% else
@@ -10,10 +10,11 @@
 //% else
 @group(0) @binding(${1 if patches else 2}) var<storage, read> b: array<${element}>;
 //% endif
+//% set result = "f32" if split else element
 //% if vector_c
-@group(0) @binding(3) var<storage, read_write> c: array<vec4<${element}>>;
+@group(0) @binding(3) var<storage, read_write> c: array<vec4<${result}>>;
 //% else
-@group(0) @binding(3) var<storage, read_write> c: array<${element}>;
+@group(0) @binding(3) var<storage, read_write> c: array<${result}>;
 //% endif
 
 //% if not patches
@@ -48,7 +49,7 @@ fn result_of(matrix: u32, ${"part: u32, " if split else ""}column: u32) -> u32 {
 
 fn store_c(row: u32, column: u32, out: u32, value: vec4<f32>) {
     if row < problem.m && column < problem.n {
-        c[(out + row * ${size.ldc}) / 4u] = vec4<${element}>(value);
+        c[(out + row * ${size.ldc}) / 4u] = vec4<${result}>(value);
     }
 }
 //% else
@@ -59,10 +60,10 @@ fn result_of(matrix: u32, ${"part: u32, " if split else ""}column: u32) -> vec4<
 fn store_c(row: u32, column: u32, out: vec4<u32>, value: vec4<f32>) {
     if row < problem.m {
         let at = out + row * ${size.ldc};
-        if column < problem.n { c[at.x] = ${element}(value.x); }
-        if column + 1u < problem.n { c[at.y] = ${element}(value.y); }
-        if column + 2u < problem.n { c[at.z] = ${element}(value.z); }
-        if column + 3u < problem.n { c[at.w] = ${element}(value.w); }
+        if column < problem.n { c[at.x] = ${result}(value.x); }
+        if column + 1u < problem.n { c[at.y] = ${result}(value.y); }
+        if column + 2u < problem.n { c[at.z] = ${result}(value.z); }
+        if column + 3u < problem.n { c[at.w] = ${result}(value.w); }
     }
 }
 //% endif

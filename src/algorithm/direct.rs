@@ -22,6 +22,10 @@ impl Algorithm for Direct {
         "the definition, one output per invocation; every stride, dilation, group and rank"
     }
 
+    fn elements(&self) -> &'static [ElementType] {
+        super::ALL_TYPES
+    }
+
     fn workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
         super::require(self, conv)?;
         super::no_workspace(self, variant)
@@ -40,7 +44,8 @@ impl Algorithm for Direct {
             let [t, r, s] = conv.axes_3d().map(|axis| axis.kernel);
             let unroll = conv.taps() <= UNROLLED_TAPS;
             let size = |extent| word("kernel extent", if unroll { extent } else { 0 }).map(Constant::Size);
-            let step = StepBuilder::new("direct", "direct", ElementType::F32)
+            let step = StepBuilder::new("direct", "direct", conv.element())
+                .constant("packed", Constant::Flag(conv.element() == ElementType::I8))
                 .constant("unroll", Constant::Flag(unroll))
                 .constant("t", size(t)?)
                 .constant("r", size(r)?)

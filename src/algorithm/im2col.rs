@@ -1,15 +1,16 @@
 //! `im2col`: unfold the input into a column matrix, then multiply it by the weights.
 //!
 //! The column matrix has `C·T·R·S` rows; how many of the output points it holds at once is the knob: `batch` all of all images,
-//! `images=n` all of n, `image` all of one, `strip=p` p output rows of one. Groups multiply their own rows of it.
+//! `images=n` all of n, `image` all of one, `strip=p` p output rows of one. Groups multiply their own rows of it. Of 8-bit integers the
+//! `C/g·T·R·S` rows of a group are rounded up to a multiple of four, which share words.
 
 use super::build::{StepBuilder, check_steps, images_per_step, pieces, share, word};
 use super::gemm::{Matrix, Product};
 use super::variant::{micro_batches, spread};
-use super::{Algorithm, Variant, geometry, row};
+use super::{Algorithm, Variant, geometry, packed, row};
 use crate::conv::{Conv, ElementType};
 use crate::plan::{BufferId, Constant, Limits, Plan, Unsupported, workspace_bytes};
-use crate::units::Bytes;
+use crate::units::{Bytes, product};
 
 /// The most taps of a kernel row an invocation of the unfolding kernel copies.
 const MOST_TAPS: u64 = 8;
@@ -22,6 +23,14 @@ pub struct Im2col;
 struct Extent {
     images: u64,
     points: u64,
+}
+
+/// Extents of the column matrix. Of 8-bit integers each group's reduction is rounded up to whole words of four.
+fn factors(conv: &Conv, images: u64, points: u64) -> Vec<u64> {
+    match conv.element() {
+        ElementType::I8 => packed::columns(conv, images, points).into(),
+        _ => vec![images, conv.channels_in(), conv.taps(), points],
+    }
 }
 
 impl Im2col {
@@ -50,6 +59,13 @@ impl Im2col {
     /// Unfolds `points` from `point0` on of `images` from `image` on, then multiplies.
     fn push(plan: &mut Plan, conv: &Conv, columns: BufferId, part: &Part, limits: &Limits) -> Result<(), Unsupported> {
         let &Part { image, images, point0, points, slot } = part;
+        let output_image = conv.channels_out() * conv.output_points();
+        let first = image * output_image + point0;
+        let span = images * output_image - (conv.output_points() - points);
+        let output = plan.window(Plan::OUTPUT, first, span, limits);
+        if conv.element() == ElementType::I8 {
+            return packed::push(plan, conv, columns, part, output, limits);
+        }
         let bytes = conv.element().bytes();
         let input_image = conv.channels_in() * conv.input_points();
         let rows = conv.channels_in() * conv.taps();
@@ -68,7 +84,7 @@ impl Im2col {
         let by_four = [width.output(), points, unfolded.1.into()].iter().all(|x| x.is_multiple_of(4));
         // A later piece of a kernel row begins as many columns on.
         let aligned = input.1.is_multiple_of(4) && (row_pieces == 1 || (taps * width.dilation).is_multiple_of(4));
-        let unfold = StepBuilder::new("im2col", "im2col", ElementType::F32);
+        let unfold = StepBuilder::new("im2col", "im2col", conv.element());
         let unfold = row::constants(unfold, &row::wanted(4, width.stride, taps, width.dilation), &width, aligned, limits)?
             .constant("taps", size("taps", taps)?)
             .constant("ragged", Constant::Flag(!width.kernel.is_multiple_of(taps)))
@@ -92,9 +108,6 @@ impl Im2col {
             .cost(&[0], &[&[images, matrix, bytes], &[images, share(input_image, points, conv.output_points()), bytes]])
             .tiled(kernel_rows * stretches, [lanes, 1, 1], limits)?;
 
-        let output_image = conv.channels_out() * conv.output_points();
-        let first = image * output_image + point0;
-        let span = images * output_image - (conv.output_points() - points);
         let reduction = conv.reduction();
         let (group_k, groups) = (conv.group_channels_out(), conv.groups());
         let product = Product {
@@ -106,11 +119,7 @@ impl Im2col {
             a: Matrix { window: (plan.whole(Plan::WEIGHTS), 0), pitch: reduction, stride: group_k * reduction },
             a_period: groups,
             b: Matrix { window: unfolded, pitch: points, stride: reduction * points },
-            c: Matrix {
-                window: plan.window(Plan::OUTPUT, first, span, limits),
-                pitch: conv.output_points(),
-                stride: group_k * conv.output_points(),
-            },
+            c: Matrix { window: output, pitch: conv.output_points(), stride: group_k * conv.output_points() },
             parts: 1,
         };
         let multiply = product.step(conv.element(), limits)?;
@@ -120,13 +129,13 @@ impl Im2col {
 }
 
 /// A part of the problem that one pair of steps handles.
-struct Part {
-    image: u64,
-    images: u64,
-    point0: u64,
-    points: u64,
+pub(super) struct Part {
+    pub(super) image: u64,
+    pub(super) images: u64,
+    pub(super) point0: u64,
+    pub(super) points: u64,
     /// Which image of the column matrix it goes to.
-    slot: u64,
+    pub(super) slot: u64,
 }
 
 impl Algorithm for Im2col {
@@ -157,21 +166,25 @@ impl Algorithm for Im2col {
         variants
     }
 
+    fn elements(&self) -> &'static [ElementType] {
+        super::ALL_TYPES
+    }
+
     fn workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
         let Extent { images, points } = self.extent(conv, variant)?;
-        workspace_bytes("column matrix", &[images, conv.channels_in(), conv.taps(), points], conv.element())
+        workspace_bytes("column matrix", &factors(conv, images, points), conv.element())
     }
 
     fn plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported> {
         let Extent { images, points } = self.extent(conv, variant)?;
         self.workspace(conv, variant)?;
         let mut plan = Plan::new(conv);
-        let columns = plan.workspace("columns", &[images, conv.channels_in(), conv.taps(), points], conv.element())?;
+        let columns = plan.workspace("columns", &factors(conv, images, points), conv.element())?;
         let bytes = conv.element().bytes();
         let image_bytes = [
             conv.channels_in() * conv.input_points() * bytes,
-            conv.channels_in() * conv.taps() * points * bytes,
-            conv.channels_out() * conv.output_points() * bytes,
+            product(&factors(conv, 1, points)).unwrap_or(u64::MAX).saturating_mul(bytes),
+            conv.channels_out() * conv.output_points() * conv.element().result().bytes(),
         ];
         let piece = images_per_step(images, &image_bytes, limits);
         check_steps(2_u64.saturating_mul(conv.batch().div_ceil(piece)).saturating_mul(conv.output_points().div_ceil(points)))?;

@@ -17,6 +17,9 @@ use crate::conv::{Axis, Conv, ElementType};
 use crate::plan::{BufferId, Constant, Limits, Plan, Unsupported, workspace_bytes};
 use crate::units::{Bytes, Ops, product};
 
+/// Type of what is transformed, whatever that of the tensors: transforms round, and in a narrower type they would round too much.
+pub(super) const DOMAIN: ElementType = ElementType::F32;
+
 /// A non-fused Winograd algorithm F(m×m, 3×3).
 pub struct Winograd {
     id: &'static str,
@@ -128,13 +131,13 @@ impl Winograd {
             FilterOrder::Columns => [group_k * group_c, 1, group_k, planes],
             FilterOrder::Channels => [group_k * group_c * points, 1, group_k * points, group_k],
         };
-        let step = StepBuilder::new("filter_transform", "winograd_filter", ElementType::F32)
+        let step = StepBuilder::new("filter_transform", "winograd_filter", conv.element())
             .constant("g", Constant::Matrix(literals(&g)))
             .bind(plan.whole(Plan::WEIGHTS))
             .bind(plan.whole(filters).write())
             .problem(&[("planes", planes), ("group_c", group_c), ("group_k", group_k)])?
             .problem(&[("to_group", to_group), ("to_filter", to_filter), ("to_channel", to_channel), ("to_point", to_point)])?
-            .cost(&[2, planes, Transforms::terms(&g)], &[&[planes, 9 + self.alpha() * self.alpha(), bytes]])
+            .cost(&[2, planes, Transforms::terms(&g)], &[&[planes, 9, bytes], &[planes, points, DOMAIN.bytes()]])
             .once()
             .linear(planes, limits.lanes(), limits)?;
         plan.steps.push(step);
@@ -169,7 +172,7 @@ impl Winograd {
         let each = |across: u64| if limits.lanes() <= 16 && across.is_multiple_of(4) { 4 } else { 1 };
         let each_in = each(if tile_rows { group_c } else { tiles });
         let each_out = each(if tile_rows { group_k } else { tiles });
-        let input_step = StepBuilder::new("input_transform", "winograd_input", ElementType::F32)
+        let input_step = StepBuilder::new("input_transform", "winograd_input", conv.element())
             .constant("m", Constant::Size(super::build::word("tile edge", self.m)?))
             .constant("bt", Constant::Matrix(literals(&transforms.bt)))
             .constant("each", Constant::Size(each_in))
@@ -188,7 +191,7 @@ impl Winograd {
             .problem(&[("input_skip", input.1.into())])?
             .cost(
                 &[2, c, tiles, Transforms::terms(&transforms.bt)],
-                &[&[c, tiles, points, bytes], &[share(input_image, tiles, tiling.image), bytes]],
+                &[&[c, tiles, points, DOMAIN.bytes()], &[share(input_image, tiles, tiling.image), bytes]],
             )
             .linear(c * tiles / u64::from(each_in), limits.lanes(), limits)?;
 
@@ -204,14 +207,14 @@ impl Winograd {
             let (a, b, c) = (filters(group_c), tile_factors(tiles), result(tiles));
             Product { stage: "gemm", m: group_k, n: tiles, k: group_c, batch, a, a_period: batch, b, c, parts: 1 }
         };
-        let gemm_step = multiply.step(ElementType::F32, limits)?;
+        let gemm_step = multiply.step(DOMAIN, limits)?;
 
         let output_image = k * conv.output_points();
         let output = plan.window(Plan::OUTPUT, image * output_image, images * output_image, limits);
         // Rows of a tile that begin and end on fours are written as vectors.
         let whole =
             self.m == 4 && (height.dilation, width.dilation) == (1, 1) && width.output().is_multiple_of(4) && output.1.is_multiple_of(4);
-        let output_step = StepBuilder::new("output_transform", "winograd_output", ElementType::F32)
+        let output_step = StepBuilder::new("output_transform", "winograd_output", conv.element())
             .constant("m", Constant::Size(super::build::word("tile edge", self.m)?))
             .constant("at", Constant::Matrix(literals(&transforms.at)))
             .constant("each", Constant::Size(each_out))
@@ -223,7 +226,7 @@ impl Winograd {
             .problem(&[("k", k), ("group_k", group_k), ("p", height.output()), ("q", width.output()), ("output_skip", output.1.into())])?
             .cost(
                 &[2, k, tiles, Transforms::terms(&transforms.at)],
-                &[&[k, tiles, points, bytes], &[share(output_image, tiles, tiling.image), bytes]],
+                &[&[k, tiles, points, DOMAIN.bytes()], &[share(output_image, tiles, tiling.image), bytes]],
             )
             .linear(k * tiles / u64::from(each_out), limits.lanes(), limits)?;
         plan.steps.extend([input_step, gemm_step, output_step]);
@@ -304,6 +307,10 @@ impl Algorithm for Winograd {
         spread(all, 1, 4).into_iter().map(|t| Variant::knob("tiles", t)).chain([Variant::word("batch")]).collect()
     }
 
+    fn elements(&self) -> &'static [ElementType] {
+        super::FLOATS
+    }
+
     fn workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
         let chunk = self.chunk(&self.tiling(conv)?, variant)?;
         let points = self.alpha() * self.alpha();
@@ -313,7 +320,7 @@ impl Algorithm for Winograd {
             ("tile products", [points, conv.channels_out(), chunk]),
         ];
         parts.iter().try_fold(Bytes(0), |sum, (what, factors)| {
-            sum.checked_add(workspace_bytes(what, factors, ElementType::F32)?).ok_or_else(|| Unsupported::overflow(what, factors))
+            sum.checked_add(workspace_bytes(what, factors, DOMAIN)?).ok_or_else(|| Unsupported::overflow(what, factors))
         })
     }
 
@@ -341,9 +348,9 @@ impl Algorithm for Winograd {
         let shared = Shared {
             order: FilterOrder::of(conv, chunk),
             transforms: self.transforms(),
-            filters: plan.cached_workspace("filters", &[points, conv.channels_out(), conv.group_channels_in()], ElementType::F32)?,
-            tiles: plan.workspace("tiles", &[points, conv.channels_in(), chunk], ElementType::F32)?,
-            products: plan.workspace("products", &[points, conv.channels_out(), chunk], ElementType::F32)?,
+            filters: plan.cached_workspace("filters", &[points, conv.channels_out(), conv.group_channels_in()], DOMAIN)?,
+            tiles: plan.workspace("tiles", &[points, conv.channels_in(), chunk], DOMAIN)?,
+            products: plan.workspace("products", &[points, conv.channels_out(), chunk], DOMAIN)?,
         };
         if tiling.all > 0 {
             self.push_filter_transform(&mut plan, conv, shared.filters, shared.order, limits)?;
@@ -353,6 +360,14 @@ impl Algorithm for Winograd {
             self.push_chunk(&mut plan, conv, &shared, &Chunk { tiling: &tiling, first, tiles }, limits)?;
         }
         plan.finish(limits)
+    }
+
+    fn warning(&self, conv: &Conv) -> &'static str {
+        if self.m == 6 && conv.element() == ElementType::F16 {
+            "F(6x6,3x3) in f16 is exact enough only because its transformed values are f32 here: in f16 it errs by 6e-3"
+        } else {
+            ""
+        }
     }
 
     fn amplification(&self, conv: &Conv) -> f64 {

@@ -1,10 +1,12 @@
 //! A plan on a device: its buffers, its dispatches, and the ways data go in and out.
 
 use super::clock::CAPACITY;
+use super::encoding::{decode, encode, none_of, poison};
 use super::memory::{Account, Allocation, AllocatorReport, accounts};
 use super::pipeline::Pipeline;
 use super::{Clock, ClockFacts, DeviceError, Gpu};
-use crate::plan::{Binding, BufferId, Plan, Role};
+use crate::conv::Values;
+use crate::plan::{Binding, Buffer, BufferId, Plan, Role};
 use crate::units::{Bytes, Nanoseconds};
 use std::cell::Cell;
 use std::rc::Rc;
@@ -134,7 +136,7 @@ impl<'g> Loaded<'g> {
         Ok(LoadedStep { pipeline, bind_groups, workgroups: step.workgroups, once: step.once })
     }
 
-    /// Writes a tensor's values, to all its copies.
+    /// Writes a tensor's values, to all its copies, as the nearest values of its type.
     ///
     /// # Errors
     /// [`DeviceError`] from the device.
@@ -144,7 +146,13 @@ impl<'g> Loaded<'g> {
     pub fn upload(&self, id: BufferId, values: &[f32]) -> Result<(), DeviceError> {
         assert_eq!(values.len() as u64, self.plan.buffer(id).elements, "values for {}", self.plan.buffer(id).name);
         self.prepared.set(false);
-        self.sets.iter().try_for_each(|set| self.write(&set[id.0], bytemuck::cast_slice(values)))
+        let element = self.plan.buffer(id).element;
+        let piece = usize::try_from(PIECE / 4).unwrap_or(usize::MAX);
+        for (piece, offset) in values.chunks(piece).zip((0..).step_by(usize::try_from(PIECE / 4 * element.bytes()).unwrap_or(usize::MAX))) {
+            let bytes = encode(element, piece);
+            self.sets.iter().try_for_each(|set| self.write_piece(&set[id.0], offset, &bytes))?;
+        }
+        Ok(())
     }
 
     /// Writes every buffer but the uniforms from the host, piece by piece through staging as a run does: tensors that are read with ones, the
@@ -179,22 +187,22 @@ impl<'g> Loaded<'g> {
         self.gpu.wait("clearing the buffers")
     }
 
-    /// Fills the result and workspaces with NaN, so that an element nobody wrote, or read before it was written, shows.
+    /// Fills the result and workspaces with NaN, so that an element nobody wrote, or read before it was written, shows; those of integers
+    /// with what is no right result.
     ///
     /// # Errors
     /// [`DeviceError`] from the device.
     pub fn poison(&self) -> Result<(), DeviceError> {
         self.prepared.set(false);
-        // All bits set is a NaN in every float format.
-        let piece = vec![0xFF_u8; usize::try_from(PIECE).unwrap_or(usize::MAX)];
         for (i, buffer) in self.plan.buffers.iter().enumerate() {
             if BufferId(i) != self.plan.result && buffer.role != Role::Workspace {
                 continue;
             }
+            let piece = poison(buffer.element, usize::try_from(PIECE.min(buffer.bytes().0.next_multiple_of(4))).unwrap_or(usize::MAX));
             let copies = if buffer.role == Role::Workspace { 1 } else { self.sets.len() };
             for set in &self.sets[..copies] {
                 let size = set[i].buffer.size();
-                for offset in (0..size).step_by(piece.len()) {
+                for offset in (0..size).step_by(piece.len().max(1)) {
                     let bytes = usize::try_from((size - offset).min(PIECE)).unwrap_or(usize::MAX);
                     self.write_piece(&set[i], offset, &piece[..bytes])?;
                 }
@@ -220,16 +228,18 @@ impl<'g> Loaded<'g> {
         self.gpu.wait("writing to the device")
     }
 
-    /// Reads a buffer of f32 elements back; of the copies of a tensor the first.
+    /// Reads a buffer back; of the copies of a tensor the first.
     ///
     /// # Errors
     /// [`DeviceError`] from the device.
-    pub fn download(&self, id: BufferId) -> Result<Vec<f32>, DeviceError> {
+    pub fn download(&self, id: BufferId) -> Result<Values, DeviceError> {
         let source = &self.sets[0][id.0];
         let size = source.buffer.size();
         let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
         let readback = Allocation::new(self.gpu, "readback", size.min(PIECE), usage)?;
-        let mut values = Vec::with_capacity(usize::try_from(size / 4).unwrap_or(0));
+        let &Buffer { element, elements, .. } = self.plan.buffer(id);
+        let elements = usize::try_from(elements).unwrap_or(usize::MAX);
+        let mut values = none_of(element, elements);
         for offset in (0..size).step_by(usize::try_from(PIECE).unwrap_or(usize::MAX)) {
             let bytes = (size - offset).min(PIECE);
             self.gpu.guarded("reading from the device", || {
@@ -238,9 +248,10 @@ impl<'g> Loaded<'g> {
                 self.gpu.queue.submit([encoder.finish()]);
             })?;
             let read = read_mapped(self.gpu, &readback, bytes)?;
-            self.gpu.moving(|| values.extend(bytemuck::pod_collect_to_vec::<u8, f32>(&read)));
+            self.gpu.moving(|| decode(element, &read, &mut values));
         }
-        values.truncate(usize::try_from(self.plan.buffer(id).elements).unwrap_or(usize::MAX));
+        // A last word may hold more than the last element.
+        values.truncate(elements);
         Ok(values)
     }
 

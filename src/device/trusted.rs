@@ -19,13 +19,15 @@ pub enum Checks {
 
 /// Kernels whose indices are in range by construction: loads are clamped into the windows bound, stores are guarded, divisors are sizes
 /// of at least one. The others keep the checks.
-const IN_RANGE: [&str; 14] = [
+const IN_RANGE: [&str; 16] = [
     "depthwise",
     "direct",
     "direct_tiled",
     "gemm",
+    "gemm_packed",
     "gemm_staged",
     "im2col",
+    "im2col_packed",
     "peak_copy",
     "peak_fma",
     "peak_workgroup",
