@@ -2,11 +2,15 @@
 //
 // Stage `direct`. A workgroup computes a stretch of points of one output plane (n,k), so that the weights are the same for its
 // invocations. Reads input and weights, writes output; no workspace. The taps of a small kernel are unrolled in the text (`unroll`,
-// with its extents `t`, `r`, `s`): what a loop costs to enter is more than what one tap takes.
+// with its extents `t`, `r`, `s`): what a loop costs to enter is more than what one tap takes. With `packed` elements are 8-bit integers,
+// four to a word, and sums and outputs integers of 32 bits.
 //% include "common/problem.wgsl"
+//% from "common/read.wgsl" import read
+//% set zero = "0i" if packed else "0.0"
+//% set result = "i32" if packed else element
 @group(0) @binding(1) var<storage, read> input: array<${element}>;
 @group(0) @binding(2) var<storage, read> weights: array<${element}>;
-@group(0) @binding(3) var<storage, read_write> output: array<${element}>;
+@group(0) @binding(3) var<storage, read_write> output: array<${result}>;
 
 override workgroup_x: u32;
 //% include "common/linear.wgsl"
@@ -50,7 +54,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 
     let channel0 = ${"" if channels_last else "image * problem.c + "}(k / problem.group_k) * problem.group_c;
     var weight = k * problem.group_c * problem.t * problem.r * problem.s;
-    var sum = 0.0;
+    var sum = ${zero};
     for (var c = 0u; c < problem.group_c; c++) {
 //% if channels_last
         let channel = channel0 + c;
@@ -70,8 +74,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
                 // A tap in the padding reads the first element and drops it, which is cheaper than a branch.
                 let w = w0 + ${k}u * problem.dilation_w;
                 let tap = inside & (w < problem.w);
-                let value = f32(input[select(problem.input_skip, ${element_at("row", "w")}, tap)]);
-                sum += select(0.0, value, tap) * f32(weights[weight + ${(i * r + j) * s + k}u]);
+                let at = select(problem.input_skip, ${element_at("row", "w")}, tap);
+                let value = ${read("input", "at")};
+                sum += select(${zero}, value, tap) * ${read("weights", "weight + " ~ ((i * r + j) * s + k) ~ "u")};
             }
 //% endfor
         }
@@ -88,7 +93,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
                     for (var s = 0u; s < problem.s; s++) {
                         let w = w0 + s * problem.dilation_w;
                         if w < problem.w {
-                            sum += f32(input[${element_at("row", "w")}]) * f32(weights[weight + s]);
+                            let at = ${element_at("row", "w")};
+                            sum += ${read("input", "at")} * ${read("weights", "weight + s")};
                         }
                     }
                 }
@@ -99,9 +105,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
     if own < problem.points {
 //% if channels_last
-        output[problem.output_skip + (image * problem.points + point) * problem.k + k] = ${element}(sum);
+        output[problem.output_skip + (image * problem.points + point) * problem.k + k] = ${result}(sum);
 //% else
-        output[problem.output_skip + plane * problem.points + point] = ${element}(sum);
+        output[problem.output_skip + plane * problem.points + point] = ${result}(sum);
 //% endif
     }
 }

@@ -5,7 +5,7 @@
 //% set value = "vec4<" ~ element ~ ">" if vector else element
 //% set wide = "vec4<f32>" if vector else "f32"
 //% set span = "4u" if vector else "1u"
-@group(0) @binding(1) var<storage, read> parts: array<${value}>;
+@group(0) @binding(1) var<storage, read> parts: array<${wide}>;
 @group(0) @binding(2) var<storage, read_write> output: array<${value}>;
 
 override workgroup_x: u32;
@@ -19,7 +19,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
     var sum = ${wide}(0.0);
     for (var part = 0u; part < problem.parts; part++) {
-        sum += ${wide}(parts[(problem.parts_skip + part * problem.outputs + index) / ${span}]);
+        sum += parts[(problem.parts_skip + part * problem.outputs + index) / ${span}];
     }
     output[(problem.output_skip + index) / ${span}] = ${value}(sum);
 }

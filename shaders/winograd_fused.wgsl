@@ -9,10 +9,11 @@
 //% include "common/problem.wgsl"
 //% from "common/winograd.wgsl" import combine, origin
 @group(0) @binding(1) var<storage, read> input: array<${element}>;
+//% set factor = element if inside else "f32"
 //% if vector_filters
-@group(0) @binding(2) var<storage, read> factors: array<vec4<${element}>>;
+@group(0) @binding(2) var<storage, read> factors: array<vec4<${factor}>>;
 //% else
-@group(0) @binding(2) var<storage, read> factors: array<${element}>;
+@group(0) @binding(2) var<storage, read> factors: array<${factor}>;
 //% endif
 //% if whole
 @group(0) @binding(3) var<storage, read_write> output: array<vec${m}<${element}>>;
@@ -141,12 +142,12 @@ fn main(
             let row = min((at.matrix * problem.c + first) * ${points}u + ${unit(i)} / ${filters4}u, last_copy) * problem.k;
             let column = first_filter + ${"own" if lanes % filters4 == 0 else unit(i)} % ${filters4}u * 4u;
 //% if vector_filters
-            block[own + ${i * lanes}u] = vec4<f32>(factors[(row + min(column, problem.k - 4u)) / 4u]);
+            block[own + ${i * lanes}u] = factors[(row + min(column, problem.k - 4u)) / 4u];
 //% else
             let last = problem.k - 1u;
             block[own + ${i * lanes}u] = vec4<f32>(
-                f32(factors[row + min(column, last)]), f32(factors[row + min(column + 1u, last)]),
-                f32(factors[row + min(column + 2u, last)]), f32(factors[row + min(column + 3u, last)]));
+                factors[row + min(column, last)], factors[row + min(column + 1u, last)],
+                factors[row + min(column + 2u, last)], factors[row + min(column + 3u, last)]);
 //% endif
         }
 //% endfor

@@ -113,15 +113,15 @@ fn results_are_right_however_often_the_plan_runs() {
         loaded.upload(INPUT, &input()).expect("upload");
         loaded.poison().expect("poison");
         loaded.execute(3, Clock::Host).expect("execute");
-        assert_eq!(loaded.download(OUTPUT).expect("download"), expected());
+        assert_eq!(loaded.download(OUTPUT).expect("download").into_floats(), expected());
         loaded.poison().expect("poison");
         loaded.execute_poisoned().expect("execute");
-        assert_eq!(loaded.download(OUTPUT).expect("download"), expected());
+        assert_eq!(loaded.download(OUTPUT).expect("download").into_floats(), expected());
         // What was kept then is good for later executions as well.
         loaded.execute(2, Clock::Host).expect("execute");
-        assert_eq!(loaded.download(OUTPUT).expect("download"), expected());
+        assert_eq!(loaded.download(OUTPUT).expect("download").into_floats(), expected());
         loaded.execute_steps(Clock::Host).expect("execute");
-        assert_eq!(loaded.download(OUTPUT).expect("download"), expected());
+        assert_eq!(loaded.download(OUTPUT).expect("download").into_floats(), expected());
     }
 }
 
@@ -155,13 +155,13 @@ fn poison_and_zeros_reach_every_tenant() {
     let tenants: Vec<BufferId> = (2..7).map(BufferId).collect();
     loaded.poison().expect("poison");
     for &id in &tenants {
-        let values = loaded.download(id).expect("download");
+        let values = loaded.download(id).expect("download").into_floats();
         assert_eq!(values.len() as u64, loaded.plan().buffer(id).elements);
         assert!(values.iter().all(|x| x.is_nan()), "{}", loaded.plan().buffer(id).name);
     }
     loaded.clear().expect("clear");
     for &id in &tenants {
-        assert!(loaded.download(id).expect("download").iter().all(|x| *x == 0.0), "{}", loaded.plan().buffer(id).name);
+        assert!(loaded.download(id).expect("download").into_floats().iter().all(|x| *x == 0.0), "{}", loaded.plan().buffer(id).name);
     }
 }
 
@@ -183,8 +183,8 @@ fn what_another_left_is_not_taken_for_written() {
     loaded.upload(INPUT, &input()).expect("upload");
     loaded.poison().expect("poison");
     loaded.execute(1, Clock::Host).expect("execute");
-    assert_eq!(loaded.download(OUTPUT).expect("download"), input(), "the slot is one");
+    assert_eq!(loaded.download(OUTPUT).expect("download").into_floats(), input(), "the slot is one");
     loaded.poison().expect("poison");
     loaded.execute_poisoned().expect("execute");
-    assert!(loaded.download(OUTPUT).expect("download").iter().all(|x| x.is_nan()));
+    assert!(loaded.download(OUTPUT).expect("download").into_floats().iter().all(|x| x.is_nan()));
 }

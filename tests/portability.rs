@@ -47,8 +47,8 @@ fn problems() -> Vec<Conv> {
     // A kernel larger than its padded input leaves no output: no problem.
     let f32s: Vec<Conv> = keys.iter().filter_map(|key| key.parse().ok()).collect();
     assert!(f32s.len() > keys.len() / 2, "only {} of {} keys are problems", f32s.len(), keys.len());
-    let f16s: Vec<Conv> = f32s.iter().filter_map(|conv| conv.with_element(ElementType::F16).ok()).collect();
-    [f32s, f16s].concat()
+    let types = [ElementType::F32, ElementType::F16, ElementType::I8];
+    types.iter().flat_map(|&element| f32s.iter().filter_map(move |conv| conv.with_element(element).ok())).collect()
 }
 
 /// Devices of every class, with the least and the most limits, and one whose bindings and dispatches are so small that plans split.
@@ -180,6 +180,7 @@ fn dx12_takes_every_kernel() {
         let (profile, arguments) = match step.kernel.element {
             // Whether it takes a kernel does not depend on how hard it optimises, and its time does.
             ElementType::F16 => ("cs_6_2", ["-HV", "2018", "-Od", "-enable-16bit-types"].as_slice()),
+            ElementType::I8 => ("cs_6_4", ["-HV", "2018", "-Od"].as_slice()),
             _ => ("cs_6_0", ["-HV", "2018", "-Od"].as_slice()),
         };
         let container = compiler.compile(&text, &entry, profile, arguments)?;
@@ -229,6 +230,8 @@ fn direct_x(step: &Step, composed: &Composed, declared: &Reflection) -> Result<(
     let numbers = declared.bindings.iter().map(|binding| binding.binding);
     let shader_model = match step.kernel.element {
         ElementType::F16 => hlsl::ShaderModel::V6_2,
+        // Products of packed bytes.
+        ElementType::I8 => hlsl::ShaderModel::V6_4,
         _ => hlsl::ShaderModel::V6_0,
     };
     let options = hlsl::Options {

@@ -1,6 +1,6 @@
 // The operands of a matrix product. With `vector_a` A is read four k at a time, with `vector_b` B four columns at a time, with
 // `vector_c` C is written four columns at a time, with `vector_t` a table of offsets is read four columns at a time; each needs alignment
-// by four.
+// by four. The results of the parts of a split sum are f32.
 //% set tables = 0
 //% if patches and reading == "table"
 //% set tables = 1
@@ -22,10 +22,11 @@
 //% else
 @group(0) @binding(${1 if patches else 2}) var<storage, read> b: array<${element}>;
 //% endif
+//% set result = "f32" if split else element
 //% if vector_c
-@group(0) @binding(${3 + tables}) var<storage, read_write> c: array<vec4<${element}>>;
+@group(0) @binding(${3 + tables}) var<storage, read_write> c: array<vec4<${result}>>;
 //% else
-@group(0) @binding(${3 + tables}) var<storage, read_write> c: array<${element}>;
+@group(0) @binding(${3 + tables}) var<storage, read_write> c: array<${result}>;
 //% endif
 
 //% if not patches
@@ -60,7 +61,7 @@ fn result_of(matrix: u32, ${"part: u32, " if split else ""}column: u32) -> u32 {
 
 fn store_c(row: u32, column: u32, out: u32, value: vec4<f32>) {
     if row < problem.m && column < problem.n {
-        c[(out + row * ${size.ldc}) / 4u] = vec4<${element}>(value);
+        c[(out + row * ${size.ldc}) / 4u] = vec4<${result}>(value);
     }
 }
 //% else
@@ -71,10 +72,10 @@ fn result_of(matrix: u32, ${"part: u32, " if split else ""}column: u32) -> vec4<
 fn store_c(row: u32, column: u32, out: vec4<u32>, value: vec4<f32>) {
     if row < problem.m {
         let at = out + row * ${size.ldc};
-        if column < problem.n { c[at.x] = ${element}(value.x); }
-        if column + 1u < problem.n { c[at.y] = ${element}(value.y); }
-        if column + 2u < problem.n { c[at.z] = ${element}(value.z); }
-        if column + 3u < problem.n { c[at.w] = ${element}(value.w); }
+        if column < problem.n { c[at.x] = ${result}(value.x); }
+        if column + 1u < problem.n { c[at.y] = ${result}(value.y); }
+        if column + 2u < problem.n { c[at.z] = ${result}(value.z); }
+        if column + 3u < problem.n { c[at.w] = ${result}(value.w); }
     }
 }
 //% endif

@@ -8,8 +8,11 @@ use crate::plan::{Buffer, BufferId, Lifetime, Limits, Plan, Role, Unsupported};
 /// output in place.
 ///
 /// # Errors
-/// [`Unsupported::Limit`] where the device's limits are too small.
+/// [`Unsupported::Limit`] where the device's limits are too small, [`Unsupported::Problem`] for integers.
 pub fn add_bias(mut plan: Plan, conv: &Conv, limits: &Limits) -> Result<Plan, Unsupported> {
+    if conv.element() == ElementType::I8 {
+        return Err(Unsupported::Problem("a bias is for floats, not for i8".to_owned()));
+    }
     // The plan's uniforms are sized by its steps: they are added anew at the end.
     plan.buffers.retain(|b| b.role != Role::Uniform);
     let [_, (channels, _)] = conv.result_outer();
@@ -29,7 +32,7 @@ pub fn add_bias(mut plan: Plan, conv: &Conv, limits: &Limits) -> Result<Plan, Un
     for (first, images) in pieces(conv.batch(), images_per_step(conv.batch(), &[image * bytes], limits)) {
         let outputs = images * image;
         let output = plan.window(plan.result, first * image, outputs, limits);
-        let step = StepBuilder::new("bias", "bias", ElementType::F32)
+        let step = StepBuilder::new("bias", "bias", conv.element())
             .bind(plan.whole(bias))
             .bind(output.0.write())
             .problem(&[("outputs", outputs), ("output_skip", output.1.into()), ("points", points), ("k", channels)])?

@@ -1,7 +1,7 @@
 //! What the algorithms share in writing their plans: kernels with named uniforms, linear dispatches, splitting a batch into
 //! windows a step can bind.
 
-use crate::conv::{Conv, ElementType};
+use crate::conv::{Conv, ElementType, Tensor};
 use crate::plan::{Binding, Constant, Kernel, Limits, Plan, Step, Tile, Unsupported};
 use crate::units::{Bytes, Ops, product};
 use std::collections::BTreeMap;
@@ -155,8 +155,8 @@ pub(super) fn image_parts(plan: &Plan, conv: &Conv, limits: &Limits) -> Result<V
 /// The same for steps that also bind a window of `more` bytes for each image.
 pub(super) fn image_parts_with(plan: &Plan, conv: &Conv, more: u64, limits: &Limits) -> Result<Vec<Part>, Unsupported> {
     let (input_image, output_image) = (conv.channels_in() * conv.input_points(), conv.channels_out() * conv.output_points());
-    let bytes = conv.element().bytes();
-    let piece = images_per_step(conv.batch(), &[input_image * bytes, output_image * bytes, more], limits);
+    let [input_bytes, output_bytes] = [Tensor::Input, Tensor::Output].map(|tensor| conv.element_of(tensor).bytes());
+    let piece = images_per_step(conv.batch(), &[input_image * input_bytes, output_image * output_bytes, more], limits);
     check_steps(conv.batch().div_ceil(piece))?;
     let part = |(first, images)| Part {
         first,

@@ -3,7 +3,7 @@
 use super::build::{Part, StepBuilder, image_parts, word};
 use super::row::{self, sizes, wanted};
 use super::{Algorithm, Variant, geometry};
-use crate::conv::Conv;
+use crate::conv::{Conv, ElementType};
 use crate::ledger;
 use crate::plan::{Constant, Limits, Plan, Step, Tile, TiledKernel, Unsupported};
 use crate::units::Bytes;
@@ -87,6 +87,10 @@ impl Algorithm for Depthwise {
 
     fn summary(&self) -> &'static str {
         "blocks of outputs from one plane; one input channel a group, 1-D and 2-D, up to 64 taps"
+    }
+
+    fn elements(&self) -> &'static [ElementType] {
+        super::FLOATS
     }
 
     fn native_workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {

@@ -23,6 +23,10 @@ impl Algorithm for Direct {
         "the definition, one element of the result per invocation; every stride, dilation, group, rank and pass"
     }
 
+    fn elements(&self) -> &'static [ElementType] {
+        super::ALL_TYPES
+    }
+
     fn passes(&self) -> &'static [Pass] {
         &Pass::ALL
     }
@@ -54,7 +58,8 @@ impl Algorithm for Direct {
             let [t, r, s] = conv.axes_3d().map(|axis| axis.kernel);
             let unroll = conv.taps() <= UNROLLED_TAPS;
             let size = |extent| word("kernel extent", if unroll { extent } else { 0 }).map(Constant::Size);
-            let step = StepBuilder::new("direct", "direct", ElementType::F32)
+            let step = StepBuilder::new("direct", "direct", conv.element())
+                .constant("packed", Constant::Flag(conv.element() == ElementType::I8))
                 .constant("unroll", Constant::Flag(unroll))
                 .constant("channels_last", Constant::Flag(conv.layout() == Layout::Nhwc))
                 .constant("t", size(t)?)

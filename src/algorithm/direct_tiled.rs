@@ -2,7 +2,7 @@
 
 use super::build::{Part, StepBuilder, image_parts, word};
 use super::{Algorithm, Variant, geometry, row};
-use crate::conv::Conv;
+use crate::conv::{Conv, ElementType};
 use crate::ledger;
 use crate::plan::{Constant, Limits, Plan, Sharing, Step, Tile, TiledKernel, Unsupported};
 use crate::units::Bytes;
@@ -88,6 +88,10 @@ impl Algorithm for DirectTiled {
 
     fn summary(&self) -> &'static str {
         "the direct method in register tiles of channels by neighbouring outputs; kernels up to 16 wide"
+    }
+
+    fn elements(&self) -> &'static [ElementType] {
+        super::FLOATS
     }
 
     fn native_workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {

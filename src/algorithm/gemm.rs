@@ -64,6 +64,11 @@ fn split(step: StepBuilder, parts: u64, spacing: u64, tile: Tile, inner: u64) ->
     step.problem(&[("parts", parts), ("blocks_k", blocks), ("c_part", spacing)])
 }
 
+/// Bytes of an element of the results: those of parts are f32.
+fn result_bytes(element: ElementType, parts: u64) -> u64 {
+    if parts > 1 { ElementType::F32.bytes() } else { element.bytes() }
+}
+
 fn shader(tile: Tile) -> &'static str {
     if tile.sharing == Sharing::Workgroup { "gemm_staged" } else { "gemm" }
 }
@@ -75,7 +80,7 @@ pub(super) fn workgroups(kernel: TiledKernel, [m, n, batch]: [u64; 3], limits: &
 }
 
 /// Tiles along rows and columns.
-fn tiles(tile: Tile, m: u64, n: u64) -> (u64, u64) {
+pub(super) fn tiles(tile: Tile, m: u64, n: u64) -> (u64, u64) {
     (m.div_ceil(u64::from(tile.rows * tile.lanes_m)), n.div_ceil(u64::from(tile.columns * tile.lanes_n * 4)))
 }
 
@@ -128,7 +133,7 @@ impl Product {
                 &[
                     &[self.a_period.min(self.batch), self.m, self.k, bytes],
                     &[self.batch, self.k, self.n, bytes],
-                    &[self.batch, self.m, self.n, self.parts, bytes],
+                    &[self.batch, self.m, self.n, self.parts, result_bytes(element, self.parts)],
                 ],
             )
             .tiled(tiles_m * tiles_n * self.batch * self.parts, [tile.lanes_n, tile.lanes_m, 1], limits)
@@ -217,7 +222,7 @@ impl Patches<'_> {
                 &[
                     &[groups, m, c, taps, bytes],
                     &[images, groups, c, volume, bytes],
-                    &[images, groups, m, self.points, self.parts, bytes],
+                    &[images, groups, m, self.points, self.parts, result_bytes(element, self.parts)],
                     &[reading.words(conv), ElementType::U32.bytes()],
                 ],
             )

@@ -3,7 +3,7 @@
 
 use super::gemm::{Matrix, Product, workgroups};
 use super::{Algorithm, Variant, split};
-use crate::conv::Conv;
+use crate::conv::{Conv, ElementType};
 use crate::plan::{Limits, Plan, TiledKernel, Unsupported};
 use crate::units::{Bytes, Ops};
 
@@ -30,6 +30,10 @@ impl Algorithm for Gemm1x1 {
     fn variants(&self, conv: &Conv, limits: &Limits) -> Vec<Variant> {
         let batch = conv.batch().saturating_mul(conv.groups());
         split::variants(conv, workgroups(TiledKernel::Gemm, [conv.group_channels_out(), conv.output_points(), batch], limits))
+    }
+
+    fn elements(&self) -> &'static [ElementType] {
+        super::FLOATS
     }
 
     fn native_workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {

@@ -1,18 +1,19 @@
 //! `im2col`: unfold the input into a column matrix, then multiply it by the weights.
 //!
 //! The column matrix has `C·T·R·S` rows; how many of the output points it holds at once is the knob: `batch` all of all images,
-//! `images=n` all of n, `image` all of one, `strip=p` p output rows of one. Groups multiply their own rows of it.
+//! `images=n` all of n, `image` all of one, `strip=p` p output rows of one. Groups multiply their own rows of it. Of 8-bit integers the
+//! `C/g·T·R·S` rows of a group are rounded up to a multiple of four, which share words.
 
 use super::backward;
 use super::build::{check_steps, images_per_step, pieces};
 use super::gemm::{Matrix, Product};
 use super::unfold::Unfolding;
 use super::variant::{micro_batches, spread};
-use super::{Algorithm, Variant};
-use crate::conv::{Conv, Pass};
+use super::{Algorithm, Variant, packed};
+use crate::conv::{Conv, ElementType, Pass};
 use crate::ledger;
 use crate::plan::{BufferId, Limits, Plan, Unsupported, workspace_bytes};
-use crate::units::{Bytes, Ops};
+use crate::units::{Bytes, Ops, product};
 
 /// im2col and GEMM.
 pub struct Im2col;
@@ -24,9 +25,21 @@ pub(super) struct Extent {
     pub(super) points: u64,
 }
 
+/// Extents of the column matrix. Of 8-bit integers each group's reduction is rounded up to whole words of four.
+fn factors(conv: &Conv, images: u64, points: u64) -> Vec<u64> {
+    match conv.element() {
+        ElementType::I8 => packed::columns(conv, images, points).into(),
+        _ => vec![images, conv.channels_in(), conv.taps(), points],
+    }
+}
+
 impl Im2col {
     fn extent(&self, conv: &Conv, variant: &Variant) -> Result<Extent, Unsupported> {
         super::require(self, conv)?;
+        if conv.computes() == Pass::BackwardWeights && conv.element() != ElementType::F32 {
+            let reason = format!("im2col computes the backward_weights pass in f32 only, not {}", conv.element());
+            return Err(Unsupported::Problem(reason));
+        }
         let [_, _, width] = conv.axes_3d();
         let points = conv.output_points();
         let rows = points / width.output();
@@ -53,6 +66,13 @@ impl Im2col {
     /// Unfolds `points` from `point0` on of `images` from `image` on, then multiplies.
     fn push(plan: &mut Plan, conv: &Conv, columns: BufferId, part: &Part, limits: &Limits) -> Result<(), Unsupported> {
         let &Part { image, images, point0, points, slot } = part;
+        let output_image = conv.channels_out() * conv.output_points();
+        let first = image * output_image + point0;
+        let span = images * output_image - (conv.output_points() - points);
+        let output = plan.window(Plan::OUTPUT, first, span, limits);
+        if conv.element() == ElementType::I8 {
+            return packed::push(plan, conv, columns, part, output, limits);
+        }
         let input_image = conv.channels_in() * conv.input_points();
         let matrix = conv.channels_in() * conv.taps() * points;
         let unfolded = plan.window(columns, slot * matrix, images * matrix, limits);
@@ -68,9 +88,6 @@ impl Im2col {
         };
         let unfold = unfolding.step("im2col", limits)?;
 
-        let output_image = conv.channels_out() * conv.output_points();
-        let first = image * output_image + point0;
-        let span = images * output_image - (conv.output_points() - points);
         let reduction = conv.reduction();
         let (group_k, groups) = (conv.group_channels_out(), conv.groups());
         let product = Product {
@@ -82,11 +99,7 @@ impl Im2col {
             a: Matrix { window: (plan.whole(Plan::WEIGHTS), 0), pitch: reduction, stride: group_k * reduction },
             a_period: groups,
             b: Matrix { window: unfolded, pitch: points, stride: reduction * points },
-            c: Matrix {
-                window: plan.window(Plan::OUTPUT, first, span, limits),
-                pitch: conv.output_points(),
-                stride: group_k * conv.output_points(),
-            },
+            c: Matrix { window: output, pitch: conv.output_points(), stride: group_k * conv.output_points() },
             parts: 1,
         };
         let multiply = product.step(conv.element(), limits)?;
@@ -96,13 +109,13 @@ impl Im2col {
 }
 
 /// A part of the problem that one pair of steps handles.
-struct Part {
-    image: u64,
-    images: u64,
-    point0: u64,
-    points: u64,
+pub(super) struct Part {
+    pub(super) image: u64,
+    pub(super) images: u64,
+    pub(super) point0: u64,
+    pub(super) points: u64,
     /// Which image of the column matrix it goes to.
-    slot: u64,
+    pub(super) slot: u64,
 }
 
 impl Algorithm for Im2col {
@@ -138,12 +151,16 @@ impl Algorithm for Im2col {
         variants
     }
 
+    fn elements(&self) -> &'static [ElementType] {
+        super::ALL_TYPES
+    }
+
     fn native_workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
         let extent = self.extent(conv, variant)?;
         if conv.computes() == Pass::BackwardWeights {
             return backward::im2col::weights_workspace(conv, extent);
         }
-        workspace_bytes("column matrix", &[extent.images, conv.channels_in(), conv.taps(), extent.points], conv.element())
+        workspace_bytes("column matrix", &factors(conv, extent.images, extent.points), conv.element())
     }
 
     fn native_operations(&self, conv: &Conv, variant: &Variant) -> Result<Ops, Unsupported> {
@@ -165,12 +182,12 @@ impl Algorithm for Im2col {
         }
         let Extent { images, points } = extent;
         let mut plan = Plan::new(conv);
-        let columns = plan.workspace("columns", &[images, conv.channels_in(), conv.taps(), points], conv.element())?;
+        let columns = plan.workspace("columns", &factors(conv, images, points), conv.element())?;
         let bytes = conv.element().bytes();
         let image_bytes = [
             conv.channels_in() * conv.input_points() * bytes,
-            conv.channels_in() * conv.taps() * points * bytes,
-            conv.channels_out() * conv.output_points() * bytes,
+            product(&factors(conv, 1, points)).unwrap_or(u64::MAX).saturating_mul(bytes),
+            conv.channels_out() * conv.output_points() * conv.element().result().bytes(),
         ];
         let piece = images_per_step(images, &image_bytes, limits);
         check_steps(2_u64.saturating_mul(conv.batch().div_ceil(piece)).saturating_mul(conv.output_points().div_ceil(points)))?;

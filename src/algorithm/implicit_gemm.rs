@@ -2,11 +2,11 @@
 //! its parts; every problem.
 
 use super::backward::product;
-use super::build::Part;
+use super::build::{Part, image_parts};
 use super::gemm::{Patches, workgroups};
 use super::reading::Reading;
-use super::{Algorithm, Variant, split};
-use crate::conv::{Conv, Pass};
+use super::{Algorithm, Variant, packed, split};
+use crate::conv::{Conv, ElementType, Pass};
 use crate::ledger;
 use crate::plan::{Limits, Plan, TiledKernel, Unsupported};
 use crate::units::{Bytes, Ops};
@@ -45,6 +45,10 @@ impl Algorithm for ImplicitGemm {
         split::variants(conv, workgroups(TiledKernel::ImplicitGemm, [conv.group_channels_out(), columns, conv.groups()], limits))
     }
 
+    fn elements(&self) -> &'static [ElementType] {
+        super::ALL_TYPES
+    }
+
     fn native_workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
         super::require(self, conv)?;
         match conv.computes() {
@@ -71,6 +75,14 @@ impl Algorithm for ImplicitGemm {
             Pass::BackwardWeights => return product::weights(conv, product::parts(self, conv, variant)?, limits),
         }
         let parts = split::parts(self, conv, variant)?;
+        if conv.element() == ElementType::I8 {
+            let mut plan = Plan::new(conv);
+            for part in image_parts(&plan, conv, limits)? {
+                let step = packed::multiply_patches(&plan, conv, &part, limits)?;
+                plan.steps.push(step);
+            }
+            return plan.finish(limits);
+        }
         split::plan(conv, parts, limits, |plan, part, output| {
             let weights = plan.whole(Plan::WEIGHTS);
             let points = conv.output_points();

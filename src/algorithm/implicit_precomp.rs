@@ -114,6 +114,10 @@ impl Algorithm for ImplicitPrecomp {
         [Variant::word("taps")].into_iter().chain(points).collect()
     }
 
+    fn elements(&self) -> &'static [ElementType] {
+        super::FLOATS
+    }
+
     fn native_workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
         super::require(self, conv)?;
         let points = self.points(variant)?;

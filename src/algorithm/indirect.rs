@@ -28,6 +28,10 @@ impl Algorithm for Indirect {
         "O*P*Q*T*R*S integers"
     }
 
+    fn elements(&self) -> &'static [ElementType] {
+        super::FLOATS
+    }
+
     fn native_workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
         super::require(self, conv)?;
         super::no_workspace(self, variant)?;

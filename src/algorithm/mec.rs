@@ -14,7 +14,7 @@ use super::reading::{Lowered, Reading};
 use super::unfold::Unfolding;
 use super::variant::{micro_batches, spread};
 use super::{Algorithm, Variant};
-use crate::conv::{Axis, Conv, ConvSpec};
+use crate::conv::{Axis, Conv, ConvSpec, ElementType};
 use crate::plan::{BufferId, Limits, Plan, Unsupported, workspace_bytes};
 use crate::units::Bytes;
 
@@ -171,6 +171,10 @@ impl Algorithm for Mec {
         let one = (conv.batch() > 1).then(|| Variant::knob("images", 1));
         let strips = strips.into_iter().map(|p| Variant::knob("strip", p));
         strips.chain(one).chain(micro_batches(conv)).chain([Variant::word("batch")]).collect()
+    }
+
+    fn elements(&self) -> &'static [ElementType] {
+        super::FLOATS
     }
 
     fn native_workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {

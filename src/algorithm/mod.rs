@@ -16,6 +16,7 @@ mod indirect;
 mod kn2row;
 mod layout;
 mod mec;
+mod packed;
 mod reading;
 mod row;
 mod split;
@@ -105,6 +106,11 @@ pub trait Algorithm: Sync {
         Ok(ledger::operations(conv))
     }
 
+    /// What a row should tell of a result though it is right; empty where there is nothing.
+    fn warning(&self, _conv: &Conv) -> &'static str {
+        ""
+    }
+
     /// How much larger the rounding errors of this method are than the direct one's, as a ratio of root mean squares.
     fn amplification(&self, _conv: &Conv) -> f64 {
         1.0
@@ -124,6 +130,10 @@ impl dyn Algorithm + '_ {
     /// [`Unsupported`] for what the algorithm is not made for, and for totals past 64 bits.
     pub fn workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
         let (native, converts) = self.native(conv);
+        if converts && conv.element() == ElementType::I8 {
+            let reason = format!("{} does not convert 8-bit feature maps from and to {}", self.id(), conv.layout());
+            return Err(Unsupported::Problem(reason));
+        }
         let bytes = self.native_workspace(&native, variant)?;
         if !converts {
             return Ok(bytes);
@@ -190,6 +200,15 @@ pub fn find(id: &str) -> Option<&'static dyn Algorithm> {
     ALGORITHMS.iter().copied().find(|a| a.id() == id)
 }
 
+/// Floating-point types: what kernels compute that accumulate in f32 whatever they store.
+const FLOATS: &[ElementType] = &[ElementType::F32, ElementType::F16];
+
+/// Those and 8-bit integers, whose sums are exact in 32 bits.
+const ALL_TYPES: &[ElementType] = &[ElementType::F32, ElementType::F16, ElementType::I8];
+
+/// The most products of 8-bit integers whose sum is below 2³¹, wherever it stands between its ends: products are at most 2¹⁴.
+const MOST_PRODUCTS: u64 = (i32::MAX as u64) >> 14;
+
 /// The spatial sizes as the kernels' uniforms name them.
 fn geometry(conv: &Conv) -> Vec<(&'static str, u64)> {
     let [depth, height, width] = conv.axes_3d();
@@ -226,6 +245,15 @@ fn require(algorithm: &dyn Algorithm, conv: &Conv) -> Result<(), Unsupported> {
     if !algorithm.elements().contains(&conv.element()) {
         let known = algorithm.elements().iter().map(ToString::to_string).collect::<Vec<_>>().join(" and ");
         return refuse(format!("{id} has {known} kernels only, not {}", conv.element()));
+    }
+    if conv.element() == ElementType::I8 && conv.computes() != Pass::Forward {
+        return refuse(format!("{id} computes 8-bit integers in the forward pass only, not {}", conv.pass()));
+    }
+    if conv.element() == ElementType::I8 && conv.summed() > MOST_PRODUCTS {
+        return refuse(format!(
+            "{id} sums 8-bit integers in 32 bits, which hold {MOST_PRODUCTS} products whatever they are, not {}",
+            conv.summed()
+        ));
     }
     Ok(())
 }

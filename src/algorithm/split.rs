@@ -1,9 +1,10 @@
 //! Split-K: the sum of a matrix product cut into parts that run side by side, each with results of its own, which a second kernel adds
-//! up in order. It fills a device where the output has few tiles and the sum is long, for a workspace of `s·N·K·O·P·Q` elements.
+//! up in order. It fills a device where the output has few tiles and the sum is long, for a workspace of `s·N·K·O·P·Q` elements of f32,
+//! whatever the tensors' type: a sum is rounded to that only once it is whole.
 
 use super::build::{Part, StepBuilder, image_parts_with};
 use super::{Algorithm, Variant};
-use crate::conv::Conv;
+use crate::conv::{Conv, ElementType};
 use crate::ledger;
 use crate::plan::{Binding, Constant, Limits, Plan, Step, Unsupported, workspace_bytes};
 use crate::units::{Bytes, Ops};
@@ -12,6 +13,9 @@ use crate::units::{Bytes, Ops};
 pub(super) const KNOBS: &[&str] = &["split=s"];
 /// Its workspace in elements.
 pub(super) const WORKSPACE: &str = "0; split=s: s*N*K*O*P*Q";
+
+/// Type of the results of parts.
+pub(super) const PARTS: ElementType = ElementType::F32;
 
 /// Workgroups that fill a large GPU twice; products of fewer are worth splitting.
 pub(super) const FULL: u64 = 256;
@@ -25,6 +29,9 @@ pub(super) fn parts(algorithm: &dyn Algorithm, conv: &Conv, variant: &Variant) -
     let channels = conv.group_channels_in();
     match variant.parts() {
         ("", None) => Ok(1),
+        ("split", Some(parts)) if conv.element() == ElementType::I8 => {
+            Err(Unsupported::Variant(format!("split={parts}: sums of 8-bit integers are not split")))
+        }
         ("split", Some(parts)) if (2..=channels).contains(&parts) => Ok(parts),
         ("split", Some(parts)) if channels < 2 => {
             Err(Unsupported::Variant(format!("split={parts}: there is one input channel a group, and the sum over channels is split")))
@@ -38,6 +45,9 @@ pub(super) fn parts(algorithm: &dyn Algorithm, conv: &Conv, variant: &Variant) -
 
 /// What to measure for a product of so many workgroups: whole, and where that leaves a large device idle, split.
 pub(super) fn variants(conv: &Conv, workgroups: u64) -> Vec<Variant> {
+    if conv.element() == ElementType::I8 {
+        return vec![Variant::none()];
+    }
     let worth = (conv.reduction() / LEAST_SUM).min(conv.group_channels_in() / 4).min(MOST_PARTS);
     let parts = FULL.div_ceil(workgroups.max(1)).next_power_of_two().min(if worth == 0 { 1 } else { 1 << worth.ilog2() });
     let split = (parts > 1).then(|| Variant::knob("split", parts));
@@ -46,7 +56,7 @@ pub(super) fn variants(conv: &Conv, workgroups: u64) -> Vec<Variant> {
 
 /// The workspace of `parts`.
 pub(super) fn workspace(conv: &Conv, parts: u64) -> Result<Bytes, Unsupported> {
-    if parts == 1 { Ok(Bytes(0)) } else { workspace_bytes("results of the parts", &factors(conv, parts), conv.element()) }
+    if parts == 1 { Ok(Bytes(0)) } else { workspace_bytes("results of the parts", &factors(conv, parts), PARTS) }
 }
 
 fn factors(conv: &Conv, parts: u64) -> [u64; 4] {
@@ -68,7 +78,6 @@ pub(super) fn plan(
 ) -> Result<Plan, Unsupported> {
     let mut plan = Plan::new(conv);
     let image = conv.channels_out() * conv.output_points();
-    let bytes = conv.element().bytes();
     if parts == 1 {
         for part in image_parts_with(&plan, conv, 0, limits)? {
             let step = product(&plan, &part, part.output)?;
@@ -76,8 +85,8 @@ pub(super) fn plan(
         }
         return plan.finish(limits);
     }
-    let results = plan.workspace("parts", &factors(conv, parts), conv.element())?;
-    for part in image_parts_with(&plan, conv, parts.saturating_mul(image * bytes), limits)? {
+    let results = plan.workspace("parts", &factors(conv, parts), PARTS)?;
+    for part in image_parts_with(&plan, conv, parts.saturating_mul(image * PARTS.bytes()), limits)? {
         let outputs = part.images * image;
         let window = plan.window(results, part.first * image * parts, outputs * parts, limits);
         let step = product(&plan, &part, window)?;
@@ -103,6 +112,6 @@ pub(super) fn sum_parts(
         .bind(results.0)
         .bind(output.0.write())
         .problem(&[("outputs", outputs), ("parts", parts), ("parts_skip", results.1.into()), ("output_skip", output.1.into())])?
-        .cost(&[parts - 1, outputs], &[&[parts + 1, outputs, bytes]])
+        .cost(&[parts - 1, outputs], &[&[parts, outputs, PARTS.bytes()], &[outputs, bytes]])
         .linear(if vector { outputs / 4 } else { outputs }, limits.lanes(), limits)
 }

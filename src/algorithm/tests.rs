@@ -4,6 +4,7 @@ use super::*;
 use crate::conv::tests::any_conv;
 use crate::ledger::Ledger;
 use proptest::prelude::*;
+use proptest::sample;
 
 /// Convolutions of stride 1 with kernels that Winograd is made for, which random ones seldom are.
 fn winograd_conv() -> impl Strategy<Value = Conv> {
@@ -46,7 +47,11 @@ fn check(conv: &Conv, limits: &Limits) -> Result<(), TestCaseError> {
                         for binding in &step.bindings {
                             prop_assert!(binding.size > 0 && binding.size <= limits.max_storage_binding_bytes, "window: {}", name);
                             prop_assert!(binding.offset % u64::from(limits.storage_alignment) == 0, "alignment: {}", name);
-                            prop_assert!(binding.offset + binding.size <= plan.buffer(binding.buffer).bytes().0, "window end: {}", name);
+                            prop_assert!(
+                                binding.offset + binding.size <= plan.buffer(binding.buffer).bytes().0.next_multiple_of(4),
+                                "window end: {}",
+                                name
+                            );
                         }
                     }
                 }
@@ -60,7 +65,7 @@ fn check(conv: &Conv, limits: &Limits) -> Result<(), TestCaseError> {
 
 /// A device so small that plans must cut batches into windows.
 fn tiny() -> Limits {
-    Limits { max_storage_binding_bytes: 4096, max_workgroups: 7, storage_alignment: 64, ..Limits::WEBGPU }
+    Limits { max_storage_binding_bytes: 4096, max_workgroups: 7, storage_alignment: 64, f16: true, ..Limits::WEBGPU }
 }
 
 proptest! {
@@ -78,6 +83,13 @@ proptest! {
     }
 
     #[test]
+    fn closed_forms_equal_plans_in_other_types(conv in prop_oneof![any_conv(), winograd_conv()], element in sample::select(vec![ElementType::F16, ElementType::I8])) {
+        let conv = conv.with_element(element).expect("fits");
+        check(&conv, &Limits::UNLIMITED)?;
+        check(&conv, &tiny())?;
+    }
+
+    #[test]
     fn variants_rise_in_memory(conv in any_conv(), pass in prop::sample::select(Pass::ALL.to_vec())) {
         let conv = conv.with_pass(pass);
         for algorithm in ALGORITHMS {
@@ -89,10 +101,8 @@ proptest! {
 }
 
 fn workspace(id: &str, variant: &str, key: &str, element: ElementType) -> u64 {
-    // The closed form in elements: the kernels of this version are f32, the published cases may not be.
-    let conv: Conv = key.parse().expect(key);
-    let bytes = find(id).expect(id).workspace(&conv, &variant.parse().expect(variant)).expect(key).0;
-    bytes / ElementType::F32.bytes() * element.bytes()
+    let conv = key.parse::<Conv>().expect(key).with_element(element).expect("fits");
+    find(id).expect(id).workspace(&conv, &variant.parse().expect(variant)).expect(key).0
 }
 
 #[test]
@@ -127,6 +137,63 @@ fn a_sum_is_split_where_the_output_is_small() {
     assert_eq!(refused("split=9"), "split=9 is not within 2 to the 8 input channels of a group");
     assert_eq!(refused("split=1"), "split=1 is not within 2 to the 8 input channels of a group");
     assert_eq!(refused("split"), "'split' is not a variant of implicit_gemm: known are split=s");
+}
+
+/// What halves with the tensors, and what stays f32.
+#[test]
+fn halves_take_half_where_nothing_is_summed() {
+    let key = "n2c16h20w20_k16r3s3_p1";
+    let of = |id, variant, element| workspace(id, variant, key, element);
+    for (id, variant, divisor) in [
+        ("im2col", "batch", 2),
+        ("implicit_gemm", "split=4", 1),
+        ("winograd_f4", "batch", 1),
+        ("winograd_f6", "tiles=8", 1),
+        ("winograd_f2_fused", "cached", 1),
+    ] {
+        assert_eq!(of(id, variant, ElementType::F32), divisor * of(id, variant, ElementType::F16), "{id}:{variant}");
+    }
+}
+
+#[test]
+fn f16_is_refused_where_the_device_has_none_and_warned_of_where_it_is_delicate() {
+    let conv = "n1c4h9w9_k4r3s3_p1".parse::<Conv>().expect("key").with_element(ElementType::F16).expect("fits");
+    for algorithm in ALGORITHMS.iter().filter(|a| a.elements().contains(&ElementType::F16)) {
+        for variant in algorithm.variants(&conv, &Limits::WEBGPU) {
+            match algorithm.plan(&conv, &variant, &Limits::WEBGPU) {
+                Err(Unsupported::Problem(reason)) => {
+                    assert!(reason.contains("16-bit floats") || algorithm.workspace(&conv, &variant).is_err(), "{reason}");
+                }
+                other => panic!("{}: {:?}", algorithm.id(), other.map(|_| ())),
+            }
+        }
+    }
+    let warned: Vec<&str> = ALGORITHMS.iter().filter(|a| !a.warning(&conv).is_empty()).map(|a| a.id()).collect();
+    assert_eq!(warned, ["winograd_f6"]);
+    let single = conv.with_element(ElementType::F32).expect("fits");
+    assert!(ALGORITHMS.iter().all(|a| a.warning(&single).is_empty()));
+}
+
+#[test]
+fn bytes_share_words_and_their_sums_stay_in_range() {
+    // A reduction of 27 takes 28 bytes a point and group, one of 36 takes 36.
+    assert_eq!(workspace("im2col", "batch", "n2c6h8w8_k4r3s3_p1_g2", ElementType::I8), 2 * 2 * 28 * 64);
+    assert_eq!(workspace("im2col", "strip=2", "n2c4h8w8_k4r3s3_p1", ElementType::I8), 36 * 16);
+    assert_eq!(workspace("implicit_gemm", "", "n2c6h8w8_k4r3s3_p1_g2", ElementType::I8), 0);
+    let of = |key: &str, id: &str| {
+        let conv = key.parse::<Conv>().expect(key).with_element(ElementType::I8).expect("fits");
+        let algorithm = find(id).expect(id);
+        algorithm.workspace(&conv, &algorithm.variants(&conv, &Limits::UNLIMITED)[0]).map(|_| ()).map_err(|error| error.to_string())
+    };
+    assert_eq!(of("n1c131071h1w1_k1r1s1", "direct"), Ok(()));
+    assert_eq!(
+        of("n1c131072h1w1_k1r1s1", "direct"),
+        Err("direct sums 8-bit integers in 32 bits, which hold 131071 products whatever they are, not 131072".to_owned())
+    );
+    assert_eq!(of("n1c4h8w8_k4r3s3_p1", "winograd_f2"), Err("winograd_f2 has f32 and f16 kernels only, not i8".to_owned()));
+    let conv = "n1c8h8w8_k4r3s3_p1".parse::<Conv>().expect("key").with_element(ElementType::I8).expect("fits");
+    let split = find("implicit_gemm").expect("id").workspace(&conv, &Variant::knob("split", 2)).expect_err("not split");
+    assert_eq!(split.to_string(), "split=2: sums of 8-bit integers are not split");
 }
 
 #[test]

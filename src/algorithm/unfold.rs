@@ -2,7 +2,7 @@
 
 use super::build::{StepBuilder, share, word};
 use super::{geometry, row};
-use crate::conv::{Conv, ElementType};
+use crate::conv::Conv;
 use crate::plan::{Binding, Constant, Limits, Step, Unsupported};
 
 /// The most taps of a kernel row an invocation copies.
@@ -56,7 +56,7 @@ impl Unfolding<'_> {
                 _ => {}
             }
         }
-        let unfold = StepBuilder::new(stage, "im2col", ElementType::F32);
+        let unfold = StepBuilder::new(stage, "im2col", conv.element());
         row::constants(unfold, &row::wanted(4, width.stride, taps, width.dilation), &width, aligned, limits)?
             .constant("taps", size("taps", taps)?)
             .constant("ragged", Constant::Flag(!width.kernel.is_multiple_of(taps)))

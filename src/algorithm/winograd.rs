@@ -29,6 +29,9 @@ use crate::plan::{BufferId, Limits, Plan, Unsupported, workspace_bytes};
 use crate::units::{Bytes, Ops, product};
 use stages::{Chunk, Shared};
 
+/// Type of what is transformed, whatever that of the tensors: transforms round, and in a narrower type they would round too much.
+pub(super) const DOMAIN: ElementType = ElementType::F32;
+
 /// A non-fused Winograd algorithm: F(m×m, r×r), or F(m, r) along one axis.
 #[derive(Debug)]
 pub struct Winograd {
@@ -228,6 +231,10 @@ impl Algorithm for Winograd {
         spread(all, 1, 4).into_iter().map(|t| Variant::knob("tiles", t)).chain([Variant::word("batch")]).collect()
     }
 
+    fn elements(&self) -> &'static [ElementType] {
+        super::FLOATS
+    }
+
     fn native_workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
         let conv = &self.form(conv)?;
         let chunk = self.chunk(&self.tiling(conv)?, variant)?;
@@ -238,7 +245,7 @@ impl Algorithm for Winograd {
             ("tile products", [points, conv.channels_out(), chunk]),
         ];
         parts.iter().try_fold(Bytes(0), |sum, (what, factors)| {
-            sum.checked_add(workspace_bytes(what, factors, ElementType::F32)?).ok_or_else(|| Unsupported::overflow(what, factors))
+            sum.checked_add(workspace_bytes(what, factors, DOMAIN)?).ok_or_else(|| Unsupported::overflow(what, factors))
         })
     }
 
@@ -269,9 +276,9 @@ impl Algorithm for Winograd {
         let shared = Shared {
             order: FilterOrder::of(conv, chunk),
             transforms: self.planar(&tiling),
-            filters: plan.cached_workspace("filters", &[points, conv.channels_out(), conv.group_channels_in()], ElementType::F32)?,
-            tiles: plan.workspace("tiles", &[points, conv.channels_in(), chunk], ElementType::F32)?,
-            products: plan.workspace("products", &[points, conv.channels_out(), chunk], ElementType::F32)?,
+            filters: plan.cached_workspace("filters", &[points, conv.channels_out(), conv.group_channels_in()], DOMAIN)?,
+            tiles: plan.workspace("tiles", &[points, conv.channels_in(), chunk], DOMAIN)?,
+            products: plan.workspace("products", &[points, conv.channels_out(), chunk], DOMAIN)?,
         };
         if tiling.all > 0 {
             push_filter_transform(&mut plan, conv, turned, &shared.transforms, (shared.filters, shared.order), limits)?;
@@ -281,6 +288,14 @@ impl Algorithm for Winograd {
             Chunk { tiling: &tiling, first, tiles }.push(&mut plan, conv, &shared, limits)?;
         }
         if turned { exchanged(plan, given) } else { plan }.finish(limits)
+    }
+
+    fn warning(&self, conv: &Conv) -> &'static str {
+        if self.m == 6 && conv.element() == ElementType::F16 {
+            "F(6x6,3x3) in f16 is exact enough only because its transformed values are f32 here: in f16 it errs by 6e-3"
+        } else {
+            ""
+        }
     }
 
     fn amplification(&self, conv: &Conv) -> f64 {

@@ -15,7 +15,7 @@ mod cut;
 
 use super::build::{StepBuilder, check_steps, images_per_step, pieces, word};
 use super::cook_toom::{Planar, literals};
-use super::winograd::{FilterOrder, Tiling, push_filter_transform};
+use super::winograd::{DOMAIN, FilterOrder, Tiling, push_filter_transform};
 use super::{Algorithm, Variant, Winograd};
 use crate::conv::{Conv, ElementType};
 use crate::plan::{Binding, Constant, Limits, Plan, Step, Unsupported, workspace_bytes};
@@ -89,8 +89,8 @@ impl WinogradFused {
         // Rows of a tile that begin and end on its edge are written as vectors.
         let whole =
             (height.dilation, width.dilation) == (1, 1) && width.output().is_multiple_of(m) && u64::from(launch.output.1).is_multiple_of(m);
-        let filter_elements = if *inside { conv.taps() } else { self.points() };
-        let mut step = StepBuilder::new("winograd_fused", "winograd_fused", ElementType::F32)
+        let (filter_elements, filter_bytes) = if *inside { (conv.taps(), bytes) } else { (self.points(), DOMAIN.bytes()) };
+        let mut step = StepBuilder::new("winograd_fused", "winograd_fused", conv.element())
             .constant("m", Constant::Size(word("tile edge", m)?))
             .constant("bt", Constant::Matrix(literals(&transforms.bt)))
             .constant("at", Constant::Matrix(literals(&transforms.at)))
@@ -113,7 +113,11 @@ impl WinogradFused {
             .problem(&[("tiles_m", tiles_m), ("tiles_n", tiles_n)])?
             .cost(
                 &[operations],
-                &[&[*images, input_image, bytes], &[filter_elements, conv.channels_out(), c, bytes], &[*images, output_image, bytes]],
+                &[
+                    &[*images, input_image, bytes],
+                    &[filter_elements, conv.channels_out(), c, filter_bytes],
+                    &[*images, output_image, bytes],
+                ],
             )
             .tiled(tiles_m.saturating_mul(tiles_n).saturating_mul(conv.groups()), [cut.lanes_n * cut.lanes_m, cut.points, 1], limits)
     }
@@ -153,6 +157,10 @@ impl Algorithm for WinogradFused {
         ["inside", "cached"].map(Variant::word).into()
     }
 
+    fn elements(&self) -> &'static [ElementType] {
+        super::FLOATS
+    }
+
     fn native_workspace(&self, conv: &Conv, variant: &Variant) -> Result<Bytes, Unsupported> {
         super::require(self, conv)?;
         let inside = self.inside(variant)?;
@@ -160,7 +168,7 @@ impl Algorithm for WinogradFused {
         if inside {
             return Ok(Bytes(0));
         }
-        workspace_bytes("transformed filters", &[self.points(), conv.channels_out(), conv.group_channels_in()], ElementType::F32)
+        workspace_bytes("transformed filters", &[self.points(), conv.channels_out(), conv.group_channels_in()], DOMAIN)
     }
 
     fn native_operations(&self, conv: &Conv, variant: &Variant) -> Result<Ops, Unsupported> {
@@ -184,7 +192,7 @@ impl Algorithm for WinogradFused {
         let mut plan = Plan::new(conv);
         let mut filters = plan.whole(Plan::WEIGHTS);
         if !inside {
-            let id = plan.cached_workspace("filters", &[self.points(), conv.channels_out(), conv.group_channels_in()], ElementType::F32)?;
+            let id = plan.cached_workspace("filters", &[self.points(), conv.channels_out(), conv.group_channels_in()], DOMAIN)?;
             filters = plan.whole(id);
             if tiling.all > 0 {
                 push_filter_transform(&mut plan, conv, false, &self.transforms(), (id, FilterOrder::Channels), limits)?;

@@ -2,9 +2,9 @@
 //! with `NumPy` or `PyTorch`.
 
 use super::tuning::TuningArgument;
-use super::{Outcome, auto, note};
+use super::{Outcome, auto, note, npy};
 use crate::algorithm::{ALGORITHMS, Variant, add_bias, find, plain_variant};
-use crate::conv::{Conv, Pass, Tensor};
+use crate::conv::{Conv, ElementType, Pass, Tensor, Values};
 use crate::cost::{Model, choose};
 use crate::device::{Gpu, Loaded};
 use crate::peak;
@@ -12,9 +12,7 @@ use crate::plan::{BufferId, Limits, Plan, Role};
 use crate::units::Bytes;
 use crate::verify::{Expectation, Inputs, on_host, tolerance};
 use anyhow::{Context, anyhow, bail};
-use npyz::{DType, NpyFile, Order, TypeChar, WriterBuilder};
 use std::fs::{self, File};
-use std::io::{BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -46,10 +44,14 @@ pub(super) struct Args {
     #[arg(long, value_name = "PASS", default_value = "forward")]
     pass: Pass,
 
+    /// Element type: f32, f16, or i8 with results in i32; arrays are float32, float16, or int8 and int32
+    #[arg(long, value_name = "TYPE", default_value = "f32")]
+    dtype: ElementType,
+
     #[command(flatten)]
     arrays: Arrays,
 
-    /// Bias of the forward pass, K; a float32 array
+    /// Bias of the forward pass, K; none for i8
     #[arg(long, value_name = "b.npy")]
     bias: Option<PathBuf>,
 
@@ -64,11 +66,11 @@ pub(super) struct Args {
 /// The arrays of a pass: two are read, one is written.
 #[derive(clap::Args)]
 struct Arrays {
-    /// Input, N,C,[D,]H,W; a C-order float32 array
+    /// Input, N,C,[D,]H,W; a C-order array
     #[arg(long, value_name = "x.npy")]
     input: Option<PathBuf>,
 
-    /// Weights, K,C/g,[T,]R,S (of a transposed convolution C,K/g,[T,]R,S); a C-order float32 array
+    /// Weights, K,C/g,[T,]R,S (of a transposed convolution C,K/g,[T,]R,S); a C-order array
     #[arg(long, value_name = "w.npy")]
     weights: Option<PathBuf>,
 
@@ -76,7 +78,7 @@ struct Arrays {
     #[arg(long, value_name = "y.npy")]
     output: Option<PathBuf>,
 
-    /// Gradient of the output, in its shape; a C-order float32 array
+    /// Gradient of the output, in its shape; a C-order array
     #[arg(long, value_name = "dy.npy")]
     output_gradient: Option<PathBuf>,
 
@@ -127,10 +129,13 @@ fn flag(name: &str) -> String {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let conv = args.conv.parse::<Conv>()?.with_pass(args.pass);
+    let conv = args.conv.parse::<Conv>()?.with_element(args.dtype)?.with_pass(args.pass);
     args.arrays.check(&conv)?;
     if args.bias.is_some() && conv.pass() != Pass::Forward {
         bail!("--bias has no part in --pass {}", conv.pass());
+    }
+    if args.bias.is_some() && conv.element() == ElementType::I8 {
+        bail!("--bias has no part in --dtype {}", conv.element());
     }
     let result = conv.result();
     let (output_flag, output_path) = args.arrays.of(&conv, result)?;
@@ -146,14 +151,16 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut inputs = Inputs::default();
     for tensor in conv.operands() {
         let (flag, path) = args.arrays.of(&conv, tensor)?;
-        *inputs.values_mut(tensor) = read(path, &flag, &conv.shape(tensor))?;
+        *inputs.values_mut(tensor) = npy::read(path, &flag, &conv.shape(tensor), conv.element())?;
     }
     let [_, (channels, _)] = conv.result_outer();
-    let bias = args.bias.as_deref().map(|path| read(path, "--bias", &[channels])).transpose()?;
-    let output = Output::create(output_path, output_flag)?;
+    let bias = args.bias.as_deref().map(|path| npy::read(path, "--bias", &[channels], conv.element())).transpose()?;
+    let output = Output::create(output_path, output_flag, conv.element_of(result))?;
     if conv.is_empty() {
         // The sum of no products.
-        return output.write(&conv.shape(result), &vec![0.0; usize::try_from(conv.result_elements()).unwrap_or(usize::MAX)]);
+        let count = usize::try_from(conv.result_elements()).unwrap_or(usize::MAX);
+        let integers = conv.element_of(result) == ElementType::I32;
+        return output.write(&conv.shape(result), &if integers { vec![0; count].into() } else { vec![0.0; count].into() });
     }
     let gpu = Gpu::open(args.tuning.choose(args.device.as_deref())?)?;
     let (name, mut plan) = if automatic {
@@ -189,14 +196,14 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
 }
 
 /// Tells how far the output is from the reference in double precision.
-fn verdict(conv: &Conv, name: &str, inputs: &Inputs, bias: Option<&[f32]>, mut values: Vec<f32>) -> Outcome {
+fn verdict(conv: &Conv, name: &str, inputs: &Inputs, bias: Option<&[f32]>, mut values: Values) -> Outcome {
     if !conv.operands().iter().all(|&tensor| inputs.values(tensor).iter().all(|x| x.is_finite())) {
         note("not compared with the reference: the arrays hold values that are not finite");
         return Outcome::Good;
     }
     // The reference knows no bias: it is taken off again, which rounds once more.
     let points = usize::try_from(conv.result_extents().iter().product::<u64>()).unwrap_or(usize::MAX);
-    if let Some(bias) = bias {
+    if let (Some(bias), Values::F32(values)) = (bias, &mut values) {
         values.iter_mut().enumerate().for_each(|(i, x)| *x -= bias[i / points % bias.len()]);
     }
     let id = name.split(':').next().unwrap_or(name);
@@ -204,7 +211,10 @@ fn verdict(conv: &Conv, name: &str, inputs: &Inputs, bias: Option<&[f32]>, mut v
     let comparison = Expectation::new(conv, inputs, 0).compare(&values);
     let (error, tolerance) = (comparison.rel_l2, tolerance(conv, amplification));
     let of = if comparison.points == comparison.outputs { "all outputs".to_owned() } else { format!("{} outputs", comparison.points) };
-    note(format!("relative L2 error {error:.1e} at {of}; {tolerance:.1e} is usual for random data"));
+    match conv.element() {
+        ElementType::I8 => note(format!("relative L2 error {error:.1e} at {of}; integers are exact")),
+        _ => note(format!("relative L2 error {error:.1e} at {of}; {tolerance:.1e} is usual for random data")),
+    }
     let wrong = comparison.unwritten + comparison.infinite > 0 || error > WRONG * tolerance;
     if wrong {
         note(format!("convledger: the output of {name} is wrong on this device; it was written all the same"));
@@ -235,6 +245,8 @@ struct Output<'a> {
     path: &'a Path,
     /// The flag it was given by.
     flag: String,
+    /// Type of what is written.
+    element: ElementType,
     /// What is written and the name it takes in the end, where it is not written in place.
     rename: Option<(PathBuf, PathBuf)>,
     file: File,
@@ -242,7 +254,7 @@ struct Output<'a> {
 
 impl<'a> Output<'a> {
     /// Opened before any work is done: a place that cannot be written to should cost nobody a computation.
-    fn create(path: &'a Path, flag: String) -> anyhow::Result<Self> {
+    fn create(path: &'a Path, flag: String, element: ElementType) -> anyhow::Result<Self> {
         if path.is_dir() {
             bail!("{flag} {}: is a directory", path.display());
         }
@@ -250,17 +262,17 @@ impl<'a> Output<'a> {
         let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         if real.exists() && !real.is_file() {
             let file = File::options().write(true).open(&real).with_context(place)?;
-            return Ok(Self { path, flag, rename: None, file });
+            return Ok(Self { path, flag, element, rename: None, file });
         }
         let mut name = real.file_name().with_context(|| format!("{}: not a file name", place()))?.to_owned();
         name.push(".partial");
         let temporary = real.with_file_name(name);
         let file = File::create(&temporary).with_context(place)?;
-        Ok(Self { path, flag, rename: Some((temporary, real)), file })
+        Ok(Self { path, flag, element, rename: Some((temporary, real)), file })
     }
 
-    fn write(self, shape: &[u64], values: &[f32]) -> anyhow::Result<Outcome> {
-        let written = write_npy(&self.file, shape, values)
+    fn write(self, shape: &[u64], values: &Values) -> anyhow::Result<Outcome> {
+        let written = npy::write(&self.file, shape, self.element, values)
             .and_then(|()| self.rename.as_ref().map_or(Ok(()), |(temporary, real)| fs::rename(temporary, real)));
         written.with_context(|| format!("{} {}", self.flag, self.path.display()))?;
         Ok(Outcome::Good)
@@ -274,32 +286,4 @@ impl Drop for Output<'_> {
             let _ = fs::remove_file(temporary);
         }
     }
-}
-
-fn write_npy(file: &File, shape: &[u64], values: &[f32]) -> std::io::Result<()> {
-    let mut sink = BufWriter::new(file);
-    let mut writer = npyz::WriteOptions::new().default_dtype().shape(shape).writer(&mut sink).begin_nd()?;
-    writer.extend(values)?;
-    writer.finish()?;
-    sink.flush()
-}
-
-/// An array whose type, order and shape are exactly what is needed.
-fn read(path: &Path, flag: &str, shape: &[u64]) -> anyhow::Result<Vec<f32>> {
-    let place = || format!("{flag} {}", path.display());
-    let file = File::open(path).with_context(place)?;
-    // A header that cannot be parsed is drawn over several lines; the first one says where.
-    let not_npy = |error: std::io::Error| anyhow!("not a .npy file: {}", error.to_string().lines().next().unwrap_or_default());
-    let npy = NpyFile::new(BufReader::new(file)).map_err(not_npy).with_context(place)?;
-    let float32 = matches!(npy.dtype(), DType::Plain(ref t) if t.type_char() == TypeChar::Float && t.size_field() == 4);
-    let problem = if !float32 {
-        format!("holds {}, needs float32", npy.dtype().descr())
-    } else if npy.shape() != shape {
-        format!("has shape {:?}, needs {shape:?}", npy.shape())
-    } else if npy.order() != Order::C && shape.iter().filter(|&&n| n > 1).count() > 1 {
-        "is in Fortran order, needs C order (numpy.ascontiguousarray)".to_owned()
-    } else {
-        return npy.into_vec::<f32>().with_context(|| format!("{}: cannot read its elements", place()));
-    };
-    bail!("{}: {problem}", place())
 }

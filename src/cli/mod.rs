@@ -16,6 +16,7 @@ mod gallery;
 mod inspect;
 mod ledger;
 mod measuring;
+mod npy;
 mod peak;
 mod peers;
 mod problems;

@@ -8,11 +8,13 @@ mod element;
 mod error;
 mod key;
 mod tensor;
+mod values;
 
 pub use axis::Axis;
 pub use element::{ElementType, Layout, Pass};
 pub use error::{ConvError, KeyError};
 pub use tensor::Tensor;
+pub use values::Values;
 
 use crate::units::product;
 use serde::{Deserialize, Serialize};

@@ -1,9 +1,11 @@
 //! A plan on a device: its buffers, its dispatches, and the ways data go in and out.
 
 use super::clock::CAPACITY;
+use super::encoding::{decode, encode, none_of, poison};
 use super::memory::{Account, Allocation, AllocatorReport, accounts};
 use super::pipeline::Pipeline;
 use super::{Clock, ClockFacts, DeviceError, Gpu};
+use crate::conv::{ElementType, Values};
 use crate::plan::{Binding, Buffer, BufferId, Plan, Role, Slot};
 use crate::units::{Bytes, Nanoseconds};
 use std::cell::Cell;
@@ -140,7 +142,7 @@ impl<'g> Loaded<'g> {
         Ok(LoadedStep { pipeline, bind_groups, workgroups: step.workgroups, once: step.once })
     }
 
-    /// Writes a tensor's values, to all its copies.
+    /// Writes a tensor's values, to all its copies, as the nearest values of its type.
     ///
     /// # Errors
     /// [`DeviceError`] from the device.
@@ -150,7 +152,13 @@ impl<'g> Loaded<'g> {
     pub fn upload(&self, id: BufferId, values: &[f32]) -> Result<(), DeviceError> {
         assert_eq!(values.len() as u64, self.plan.buffer(id).elements, "values for {}", self.plan.buffer(id).name);
         self.prepared.set(false);
-        self.sets.iter().try_for_each(|set| self.write(&set[id.0], bytemuck::cast_slice(values)))
+        let element = self.plan.buffer(id).element;
+        let piece = usize::try_from(PIECE / 4).unwrap_or(usize::MAX);
+        for (piece, offset) in values.chunks(piece).zip((0..).step_by(usize::try_from(PIECE / 4 * element.bytes()).unwrap_or(usize::MAX))) {
+            let bytes = encode(element, piece);
+            self.sets.iter().try_for_each(|set| self.write_piece(&set[id.0], offset, &bytes))?;
+        }
+        Ok(())
     }
 
     /// Writes every buffer but the uniforms from the host, piece by piece through staging as a run does: tensors that are read with ones, the
@@ -185,7 +193,8 @@ impl<'g> Loaded<'g> {
         self.gpu.wait("clearing the buffers")
     }
 
-    /// Fills the result and workspaces with NaN, so that an element nobody wrote, or read before it was written, shows.
+    /// Fills the result and workspaces with NaN, so that an element nobody wrote, or read before it was written, shows; those of integers
+    /// with what is no right result.
     ///
     /// # Errors
     /// [`DeviceError`] from the device.
@@ -194,15 +203,14 @@ impl<'g> Loaded<'g> {
         let result = self.plan.result;
         for (id, buffer) in self.plan.allocations().filter(|&(id, buffer)| id == result || buffer.role == Role::Workspace) {
             let copies = if buffer.role == Role::Workspace { 1 } else { self.sets.len() };
-            self.sets[..copies].iter().try_for_each(|set| self.fill_with_nan(&set[id.0], PIECE))?;
+            self.sets[..copies].iter().try_for_each(|set| self.fill_with_nan(&set[id.0], buffer.element, PIECE))?;
         }
         Ok(())
     }
 
-    fn fill_with_nan(&self, allocation: &Allocation, most: u64) -> Result<(), DeviceError> {
+    fn fill_with_nan(&self, allocation: &Allocation, element: ElementType, most: u64) -> Result<(), DeviceError> {
         let size = allocation.buffer.size();
-        // All bits set is a NaN in every float format.
-        let piece = vec![0xFF_u8; usize::try_from(size.min(most)).unwrap_or(usize::MAX)];
+        let piece = poison(element, usize::try_from(size.min(most)).unwrap_or(usize::MAX));
         for offset in (0..size).step_by(piece.len().max(1)) {
             let bytes = usize::try_from((size - offset).min(most)).unwrap_or(usize::MAX);
             self.write_piece(allocation, offset, &piece[..bytes])?;
@@ -227,16 +235,18 @@ impl<'g> Loaded<'g> {
         self.gpu.wait("writing to the device")
     }
 
-    /// Reads a buffer of f32 elements back; of the copies of a tensor the first.
+    /// Reads a buffer back; of the copies of a tensor the first.
     ///
     /// # Errors
     /// [`DeviceError`] from the device.
-    pub fn download(&self, id: BufferId) -> Result<Vec<f32>, DeviceError> {
+    pub fn download(&self, id: BufferId) -> Result<Values, DeviceError> {
         let source = &self.sets[0][id.0];
         let size = self.plan.whole(id).size;
         let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
         let readback = Allocation::new(self.gpu, "readback", size.min(PIECE), usage)?;
-        let mut values = Vec::with_capacity(usize::try_from(size / 4).unwrap_or(0));
+        let &Buffer { element, elements, .. } = self.plan.buffer(id);
+        let elements = usize::try_from(elements).unwrap_or(usize::MAX);
+        let mut values = none_of(element, elements);
         for offset in (0..size).step_by(usize::try_from(PIECE).unwrap_or(usize::MAX)) {
             let bytes = (size - offset).min(PIECE);
             self.gpu.guarded("reading from the device", || {
@@ -245,9 +255,10 @@ impl<'g> Loaded<'g> {
                 self.gpu.queue.submit([encoder.finish()]);
             })?;
             let read = read_mapped(self.gpu, &readback, bytes)?;
-            self.gpu.moving(|| values.extend(bytemuck::pod_collect_to_vec::<u8, f32>(&read)));
+            self.gpu.moving(|| decode(element, &read, &mut values));
         }
-        values.truncate(usize::try_from(self.plan.buffer(id).elements).unwrap_or(usize::MAX));
+        // A last word may hold more than the last element.
+        values.truncate(elements);
         Ok(values)
     }
 
@@ -308,10 +319,10 @@ impl<'g> Loaded<'g> {
             return self.execute(1, Clock::Host).map(|_| ());
         }
         let tenants = self.plan.slots.iter().flat_map(Slot::tenants);
-        let begun: Vec<_> = tenants.filter_map(|id| Some((self.plan.live_range(id)?.0, &self.sets[0][id.0]))).collect();
+        let begun: Vec<_> = tenants.filter_map(|id| Some((self.plan.live_range(id)?.0, id))).collect();
         for (index, step) in self.steps.iter().enumerate() {
-            for (_, memory) in begun.iter().filter(|(first, _)| *first == index) {
-                self.fill_with_nan(memory, SMALL_PIECE)?;
+            for (_, id) in begun.iter().filter(|(first, _)| *first == index) {
+                self.fill_with_nan(&self.sets[0][id.0], self.plan.buffer(*id).element, SMALL_PIECE)?;
             }
             self.submit_passes([step], None)?;
             self.gpu.wait("executing a step")?;

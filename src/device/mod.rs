@@ -2,6 +2,7 @@
 
 mod adapter;
 mod clock;
+mod encoding;
 mod error;
 mod executor;
 mod gpu;

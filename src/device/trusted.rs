@@ -19,7 +19,7 @@ pub enum Checks {
 
 /// Kernels whose indices are in range by construction: loads are clamped into the windows bound, stores are guarded, divisors are sizes
 /// of at least one. The others keep the checks.
-const IN_RANGE: [&str; 24] = [
+const IN_RANGE: [&str; 26] = [
     "col2im",
     "depthwise",
     "direct",
@@ -27,8 +27,10 @@ const IN_RANGE: [&str; 24] = [
     "direct_tiled",
     "direct_weights",
     "gemm",
+    "gemm_packed",
     "gemm_staged",
     "im2col",
+    "im2col_packed",
     "im2col_points",
     "implicit_precomp_points",
     "implicit_precomp_taps",

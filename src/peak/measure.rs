@@ -219,7 +219,7 @@ impl Bench<'_> {
         let loaded = Loaded::new(self.gpu, shape.plan(work, &self.gpu.limits)?, 1)?;
         loaded.poison()?;
         loaded.execute(1, Clock::Host)?;
-        compare(shape, &loaded.download(FIRST)?, &shape.expected(work))?;
+        compare(shape, &loaded.download(FIRST)?.into_floats(), &shape.expected(work))?;
         Ok((loaded, work))
     }
 
@@ -296,7 +296,7 @@ impl Bench<'_> {
         loaded.upload(FIRST, &pattern)?;
         loaded.poison()?;
         loaded.execute(1, Clock::Host)?;
-        compare(shape, &loaded.download(SECOND)?, &pattern)?;
+        compare(shape, &loaded.download(SECOND)?.into_floats(), &pattern)?;
         let best = self.time(&loaded, least, budget)?;
         let bytes_per_second = (working_set * passes) as f64 / best.time.0 * 1e9;
         Ok(ByteRate { bytes_per_second, working_set_bytes: working_set, how: best.how(shape) })

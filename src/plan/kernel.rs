@@ -88,6 +88,10 @@ impl Step {
     }
 
     pub(super) fn check(&self, plan: &Plan, limits: &Limits) -> Result<(), Unsupported> {
+        if self.kernel.element == ElementType::F16 && !limits.f16 {
+            let reason = format!("{}: f16 needs a device whose shaders have 16-bit floats, and this one's have none", self.stage);
+            return Err(Unsupported::Problem(reason));
+        }
         for binding in &self.bindings {
             if binding.size > limits.max_storage_binding_bytes {
                 let what = format!("{}: {} window", self.stage, plan.buffer(binding.buffer).name);

@@ -72,7 +72,7 @@ impl DeviceExecutor {
             Err(why @ Unsupported::Limit { .. }) => return ended(prediction.rows(Status::OverLimit, why.to_string())),
             Err(why) => return ended(prediction.rows(Status::Unsupported, why.to_string())),
         };
-        let mut rows = prediction.rows(Status::Ok, "");
+        let mut rows = prediction.rows(Status::Ok, algorithm.warning(&case.conv));
         let tolerance = tolerance(&case.conv, algorithm.amplification(&case.conv));
         // Copied beforehand: what is loaded borrows the executor.
         let peaks = self.peaks.clone();

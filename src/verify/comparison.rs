@@ -50,16 +50,24 @@ pub struct Mismatch {
     /// Where.
     pub place: Place,
     /// What is there.
-    pub found: f32,
+    pub found: f64,
     /// What should be there.
     pub expected: f64,
 }
 
 impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        #[expect(clippy::cast_possible_truncation, reason = "as many digits as the found value has")]
-        let expected = self.expected as f32;
-        write!(f, "{}: {}, expected {expected}", self.place, self.found)
+        write!(f, "{}: {}, expected {}", self.place, Shown(self.found), Shown(self.expected))
+    }
+}
+
+/// A value with the digits of an f32, or all of a whole number.
+struct Shown(f64);
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        #[expect(clippy::cast_possible_truncation, reason = "as many digits as a found float has")]
+        if self.0.fract() == 0.0 { self.0.fmt(f) } else { (self.0 as f32).fmt(f) }
     }
 }
 
@@ -76,7 +84,10 @@ pub struct Comparison {
     pub points: u64,
     /// How many outputs there are.
     pub outputs: u64,
-    /// How many of all outputs are NaN: never written, or computed from what was never written.
+    /// Whether they are integers.
+    pub integers: bool,
+    /// How many of all outputs are NaN: never written, or computed from what was never written. Of integers those never written: they
+    /// are the least there is, which is no right result.
     pub unwritten: u64,
     /// The first of them.
     pub first_unwritten: Option<Place>,
@@ -94,7 +105,7 @@ pub enum WrongResult {
     /// Outputs that are no number.
     #[error("{} of {} outputs are {kind}, first at {first}", Grouped(*count), Grouped(*outputs))]
     NotFinite {
-        /// `NaN` or `infinite`.
+        /// `NaN`, of integers `not written`, or `infinite`.
         kind: &'static str,
         /// How many.
         count: u64,
@@ -132,7 +143,8 @@ impl Comparison {
     /// # Errors
     /// [`WrongResult`], the first of these that fails.
     pub fn verdict(&self, tolerance: f64) -> Result<(), WrongResult> {
-        for (kind, count, first) in [("NaN", self.unwritten, self.first_unwritten), ("infinite", self.infinite, self.first_infinite)] {
+        let unwritten = if self.integers { "not written" } else { "NaN" };
+        for (kind, count, first) in [(unwritten, self.unwritten, self.first_unwritten), ("infinite", self.infinite, self.first_infinite)] {
             if let Some(first) = first {
                 return Err(WrongResult::NotFinite { kind, count, outputs: self.outputs, first });
             }

@@ -3,7 +3,7 @@
 use super::comparison::{Comparison, Mismatch, Place};
 use super::inputs::Inputs;
 use super::points::{self, MAX_POINTS};
-use crate::conv::Conv;
+use crate::conv::{Conv, Values};
 use crate::ledger::{operations, operations_without_padding};
 use crate::reference;
 use rayon::prelude::*;
@@ -73,16 +73,20 @@ impl Expectation {
     ///
     /// # Panics
     /// When `output` does not have the length of the convolution's result.
-    pub fn compare(&self, output: &[f32]) -> Comparison {
+    pub fn compare(&self, output: &Values) -> Comparison {
         assert_eq!(output.len() as u64, self.conv.result_elements(), "elements of the result of {}", self.conv);
-        let count = |bad: fn(f32) -> bool| output.par_iter().filter(|&&x| bad(x)).count() as u64;
+        let (unwritten, infinite) = match output {
+            Values::F32(values) => (Bad::of(values, |x| x.is_nan()), Bad::of(values, |x| x.is_infinite())),
+            Values::I32(values) => (Bad::of(values, |x| x == i32::MIN), Bad::default()),
+        };
+        let place = |flat: usize| Place::of(&self.conv, flat as u64);
         let rms = self.norm / (self.values.len().max(1) as f64).sqrt();
         let (mut squares, mut max_abs, mut max_element) = (0.0, 0.0_f64, 0.0_f64);
         let mut worst = None;
         for (i, &expected) in self.values.iter().enumerate() {
             let flat = self.points.as_ref().map_or(i as u64, |points| points[i]);
-            let found = output[usize::try_from(flat).expect("an index into the output")];
-            let error = (f64::from(found) - expected).abs();
+            let found = output.at(usize::try_from(flat).expect("an index into the output"));
+            let error = (found - expected).abs();
             // NaN compares as nothing; as an error it is as large as can be.
             let error = if error.is_nan() { f64::INFINITY } else { error };
             squares += error * error;
@@ -93,19 +97,33 @@ impl Expectation {
                 worst = Some(Mismatch { place: Place::of(&self.conv, flat), found, expected });
             }
         }
-        let first_unwritten = output.par_iter().position_first(|x| x.is_nan());
         Comparison {
             rel_l2: squares.sqrt() / self.norm,
             max_abs,
             max_element,
             points: self.len(),
             outputs: output.len() as u64,
-            unwritten: count(f32::is_nan),
-            first_unwritten: first_unwritten.map(|i| Place::of(&self.conv, i as u64)),
-            infinite: count(f32::is_infinite),
-            first_infinite: output.par_iter().position_first(|x| x.is_infinite()).map(|i| Place::of(&self.conv, i as u64)),
+            integers: matches!(output, Values::I32(_)),
+            unwritten: unwritten.count,
+            first_unwritten: unwritten.first.map(place),
+            infinite: infinite.count,
+            first_infinite: infinite.first.map(place),
             worst,
         }
+    }
+}
+
+/// Outputs that are no result.
+#[derive(Default)]
+struct Bad {
+    count: u64,
+    first: Option<usize>,
+}
+
+impl Bad {
+    fn of<T: Copy + Sync>(values: &[T], bad: fn(T) -> bool) -> Self {
+        let count = values.par_iter().filter(|&&x| bad(x)).count() as u64;
+        Self { count, first: values.par_iter().position_first(|&x| bad(x)) }
     }
 }
 

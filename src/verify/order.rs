@@ -1,6 +1,6 @@
 //! Values on the host have their channels second; on the device they lie as the convolution's layout says.
 
-use crate::conv::{Conv, Layout, Tensor};
+use crate::conv::{Conv, Layout, Tensor, Values};
 use std::borrow::Cow;
 
 /// Channels and points of an image of a feature map that lies point by point on the device.
@@ -14,7 +14,7 @@ fn channels_last(conv: &Conv, tensor: Tensor) -> Option<(usize, usize)> {
 }
 
 /// `rows` by `columns` matrices, transposed one by one.
-fn transposed(values: &[f32], rows: usize, columns: usize) -> Vec<f32> {
+fn transposed<T: Copy>(values: &[T], rows: usize, columns: usize) -> Vec<T> {
     let matrices = values.chunks_exact((rows * columns).max(1));
     matrices.flat_map(|matrix| (0..columns).flat_map(move |column| (0..rows).map(move |row| matrix[row * columns + column]))).collect()
 }
@@ -28,10 +28,13 @@ pub fn on_device<'v>(conv: &Conv, tensor: Tensor, values: &'v [f32]) -> Cow<'v, 
 }
 
 /// The values of the result as they came from the device, in the host's order.
-pub fn on_host(conv: &Conv, values: Vec<f32>) -> Vec<f32> {
+pub fn on_host(conv: &Conv, values: Values) -> Values {
     match channels_last(conv, conv.result()) {
         None => values,
-        Some((channels, points)) => transposed(&values, points, channels),
+        Some((channels, points)) => match values {
+            Values::F32(values) => transposed(&values, points, channels).into(),
+            Values::I32(values) => transposed(&values, points, channels).into(),
+        },
     }
 }
 
@@ -49,6 +52,6 @@ mod tests {
         assert_eq!(stored, [0.0, 3.0, 1.0, 4.0, 2.0, 5.0, 6.0, 9.0, 7.0, 10.0, 8.0, 11.0]);
         assert_eq!(on_device(&last, Tensor::Weights, &values), values);
         // Input and output have the same shape here.
-        assert_eq!(on_host(&last, stored), values);
+        assert_eq!(on_host(&last, stored.into()), values.into());
     }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::conv::tests::any_conv;
-use crate::conv::{Conv, ElementType};
+use crate::conv::{Conv, ElementType, Values};
 use crate::reference::{self, ResultIndex};
 use half::f16;
 use proptest::prelude::*;
@@ -40,7 +40,7 @@ proptest! {
         let conv = conv.with_element(if half { ElementType::F16 } else { ElementType::F32 }).expect("fits");
         let inputs = Inputs::random(&conv, seed);
         let expectation = Expectation::new(&conv, &inputs, seed);
-        let comparison = expectation.compare(&in_f32(&conv, &inputs));
+        let comparison = compare(&expectation, &in_f32(&conv, &inputs));
         prop_assert_eq!(comparison.verdict(tolerance(&conv, 1.0)), Ok(()), "{}", conv);
         prop_assert_eq!(comparison.points, conv.output_elements());
     }
@@ -57,16 +57,20 @@ fn right(key: &str) -> (Conv, Inputs, Expectation, Vec<f32>) {
 
 const USUAL: &str = "n2c16h20w24_k8r3s3_p1";
 
+fn compare(expectation: &Expectation, output: &[f32]) -> Comparison {
+    expectation.compare(&Values::F32(output.to_vec()))
+}
+
 /// The message of the verdict on an output that must not pass.
 fn complaint(conv: &Conv, expectation: &Expectation, output: &[f32]) -> String {
-    expectation.compare(output).verdict(tolerance(conv, 1.0)).expect_err("a wrong result").to_string()
+    compare(expectation, output).verdict(tolerance(conv, 1.0)).expect_err("a wrong result").to_string()
 }
 
 #[test]
 fn errors_are_as_large_as_the_model_says() {
     for key in [USUAL, "n1c64h28w28_k16r3s3_p1", "n1c256h14w14_k16r3s3_p1", "n1c1h64w64_k4r1s1"] {
         let (conv, _, expectation, output) = right(key);
-        let ratio = tolerance(&conv, 1.0) / expectation.compare(&output).rel_l2;
+        let ratio = tolerance(&conv, 1.0) / compare(&expectation, &output).rel_l2;
         // 4·(1 + 2/√n), within a quarter; padding shortens sums, and a sum of one product rounds less than the model's.
         assert!((3.5..8.0).contains(&ratio), "{key}: tolerance over error {ratio}");
     }
@@ -95,7 +99,7 @@ fn one_wrong_element_does_not_drown_in_a_large_output() {
     let (conv, _, expectation, mut output) = right("n4c4h192w192_k4r1s1");
     let typical = output.iter().position(|x| (1.9..2.1).contains(&x.abs())).expect("a typical element");
     output[typical] *= 1.0 + 2e-5;
-    let comparison = expectation.compare(&output);
+    let comparison = compare(&expectation, &output);
     assert!(comparison.rel_l2 < tolerance(&conv, 1.0), "{}", comparison.rel_l2);
     assert!(matches!(comparison.verdict(tolerance(&conv, 1.0)), Err(WrongResult::Element { .. })));
 }
@@ -106,13 +110,40 @@ fn unwritten_and_infinite_elements_are_counted_over_the_whole_output() {
     let mut wrong = output.clone();
     wrong[17] = f32::NAN;
     insta::assert_snapshot!(complaint(&conv, &expectation, &wrong), @"1 of 7,680 outputs are NaN, first at n0 k0 y0 x17");
-    let comparison = expectation.compare(&wrong);
+    let comparison = compare(&expectation, &wrong);
     assert_eq!((comparison.unwritten, comparison.rel_l2, comparison.max_abs), (1, f64::INFINITY, f64::INFINITY));
     wrong.fill(f32::NAN);
     insta::assert_snapshot!(complaint(&conv, &expectation, &wrong), @"7,680 of 7,680 outputs are NaN, first at n0 k0 y0 x0");
     wrong.clone_from(&output);
     wrong[4000] = f32::NEG_INFINITY;
     insta::assert_snapshot!(complaint(&conv, &expectation, &wrong), @"1 of 7,680 outputs are infinite, first at n1 k0 y6 x16");
+}
+
+#[test]
+fn halves_that_overflow_are_infinite_and_wrong() {
+    let conv = USUAL.parse::<Conv>().expect(USUAL).with_element(ElementType::F16).expect("fits");
+    let mut inputs = Inputs::random(&conv, 42);
+    // Sums of 144 products spread 12 times as wide: a quarter is past 65504, the largest half.
+    inputs.input.iter_mut().for_each(|x| *x = f16::from_f32(*x * 5000.0).to_f32());
+    let expectation = Expectation::new(&conv, &inputs, 42);
+    let message = complaint(&conv, &expectation, &in_f32(&conv, &inputs));
+    insta::assert_snapshot!(message, @"2,085 of 7,680 outputs are infinite, first at n0 k0 y0 x11");
+}
+
+#[test]
+fn integers_are_compared_to_the_last_digit() {
+    let conv = "n1c64h3w3_k2r3s3_p1".parse::<Conv>().expect("key").with_element(ElementType::I8).expect("fits");
+    let inputs = Inputs { input: vec![-128.0; 576], weights: vec![-128.0; 1152], output: Vec::new() };
+    let expectation = Expectation::new(&conv, &inputs, 0);
+    let compared = |output: &[i32]| expectation.compare(&Values::I32(output.to_vec())).verdict(tolerance(&conv, 1.0));
+    let taps = [4, 6, 4, 6, 9, 6, 4, 6, 4].map(|taps| taps * 64 * (1 << 14));
+    let right = [taps, taps].concat();
+    assert_eq!(compared(&right), Ok(()));
+    let mut wrong = right.clone();
+    wrong[13] += 1;
+    insta::assert_snapshot!(compared(&wrong).expect_err("off by one"), @"relative L2 error 4.0e-8 > tolerance 0.0e0, worst at n0 k1 y1 x1: 9437185, expected 9437184");
+    wrong[13] = i32::MIN;
+    insta::assert_snapshot!(compared(&wrong).expect_err("not written"), @"1 of 18 outputs are not written, first at n0 k1 y1 x1");
 }
 
 #[test]
@@ -151,14 +182,15 @@ fn large_problems_are_compared_at_points_but_read_whole() {
     let expectation = Expectation::new(&conv, &inputs, 5);
     assert!(!expectation.is_whole());
     let output = rounded(&reference::whole(&conv, &inputs.input, &inputs.weights));
-    let comparison = expectation.compare(&output);
+    let comparison = compare(&expectation, &output);
     assert_eq!(comparison.verdict(tolerance(&conv, 1.0)), Ok(()));
     assert!((RANDOM_POINTS as u64..MAX_POINTS as u64).contains(&comparison.points));
     // A last column left out shows although only some of its elements are compared; NaN shows wherever it is.
     let mut wrong = output.clone();
     wrong.iter_mut().skip(111).step_by(112).for_each(|x| *x = 0.0);
     assert!(complaint(&conv, &expectation, &wrong).contains(" x111: 0, expected"));
-    let unseen = (0..output.len()).find(|i| expectation.compare(&with_nan(&output, *i)).rel_l2.is_finite()).expect("a point not compared");
+    let unseen =
+        (0..output.len()).find(|i| compare(&expectation, &with_nan(&output, *i)).rel_l2.is_finite()).expect("a point not compared");
     let message = complaint(&conv, &expectation, &with_nan(&output, unseen));
     assert_eq!(message, format!("1 of 401,408 outputs are NaN, first at {}", Place::of(&conv, unseen as u64)));
 }
@@ -179,10 +211,10 @@ fn an_output_that_should_be_zero_is_compared_absolutely() {
     let conv: Conv = "n1c1h3w3_k1r1s1".parse().expect("key");
     let inputs = Inputs { input: vec![0.0; 9], weights: vec![2.0], output: Vec::new() };
     let expectation = Expectation::new(&conv, &inputs, 0);
-    assert_eq!(expectation.compare(&[0.0; 9]).verdict(tolerance(&conv, 1.0)), Ok(()));
+    assert_eq!(compare(&expectation, &[0.0; 9]).verdict(tolerance(&conv, 1.0)), Ok(()));
     let mut wrong = [0.0; 9];
     wrong[4] = 0.5;
-    let comparison = expectation.compare(&wrong);
+    let comparison = compare(&expectation, &wrong);
     assert!((comparison.rel_l2 - 0.5).abs() < 1e-12);
     insta::assert_snapshot!(complaint(&conv, &expectation, &wrong), @"relative L2 error 5.0e-1 > tolerance 2.1e-7, worst at n0 k0 y1 x1: 0.5, expected 0");
 }
@@ -195,7 +227,7 @@ fn outputs_that_only_read_padding_must_be_zero() {
     let expectation = Expectation::new(&conv, &inputs, 0);
     let mut output = [0.0; 9];
     output[4] = 6.0;
-    assert_eq!(expectation.compare(&output).verdict(tolerance(&conv, 1.0)), Ok(()));
+    assert_eq!(compare(&expectation, &output).verdict(tolerance(&conv, 1.0)), Ok(()));
     output[0] = 1e-3;
     complaint(&conv, &expectation, &output);
 }
@@ -206,7 +238,7 @@ fn an_empty_batch_passes() {
     let inputs = Inputs::random(&conv, 1);
     let expectation = Expectation::new(&conv, &inputs, 1);
     assert!(expectation.is_empty());
-    let comparison = expectation.compare(&[]);
+    let comparison = compare(&expectation, &[]);
     assert_eq!((comparison.verdict(tolerance(&conv, 1.0)), comparison.points, comparison.rel_l2), (Ok(()), 0, 0.0));
 }
 

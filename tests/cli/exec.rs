@@ -101,6 +101,45 @@ fn two_dimensions_with_and_without_bias() {
     arrays.check("im2col:strip=2", true);
 }
 
+/// Halves and bytes go in and come out in `NumPy`'s types of that name; of bytes come 32-bit integers, all their digits right.
+#[test]
+fn other_element_types() {
+    let mut arrays = Arrays::of("n2c5h7w5_k3r3s3_p1");
+    let (input, weights) = (arrays.conv.input_shape(), arrays.conv.weight_shape());
+    let halves = |values: &[f32]| values.iter().map(|&x| half::f16::from_f32(x)).collect::<Vec<_>>();
+    let (x, w) = (halves(&arrays.input), halves(&arrays.weights));
+    arrays.write("x16.npy", &input, Order::C, &x);
+    arrays.write("w.npy", &weights, Order::C, &w);
+    let ended = Ended::good(arrays.exec("im2col", "x16.npy", &["--dtype", "f16"]));
+    assert!(ended.stderr.contains(" is usual for random data"), "{}", ended.stderr);
+    let found = NpyFile::new(File::open(arrays.path("y.npy")).expect("the output")).expect("a .npy file");
+    let back = |values: &[half::f16]| values.iter().map(|x| x.to_f32()).collect::<Vec<f32>>();
+    let expected = reference::whole(&arrays.conv, &back(&x), &back(&w));
+    for (found, wanted) in found.into_vec::<half::f16>().expect("float16").iter().zip(&expected) {
+        assert!((found.to_f64() - wanted).abs() < 4e-3, "{found}, not {wanted}");
+    }
+    fs::remove_file(arrays.path("y.npy")).expect("removed");
+    let told = arrays.refused(arrays.exec("direct", "x.npy", &["--dtype", "f16"]));
+    assert_eq!(told, "convledger: --input x.npy: holds '<f4', needs float16");
+
+    let bytes = |values: &[f32]| values.iter().map(|&x| (x * 128.0) as i8).collect::<Vec<_>>();
+    let (x, w) = (bytes(&arrays.input), bytes(&arrays.weights));
+    arrays.write("x8.npy", &input, Order::C, &x);
+    arrays.write("w.npy", &weights, Order::C, &w);
+    (arrays.input, arrays.weights) = (x.iter().map(|&x| f32::from(x)).collect(), w.iter().map(|&x| f32::from(x)).collect());
+    for algorithm in ["direct", "im2col:strip=2", "implicit_gemm"] {
+        let ended = Ended::good(arrays.exec(algorithm, "x8.npy", &["--dtype", "i8"]));
+        assert!(ended.stderr.contains("relative L2 error 0.0e0 at all outputs; integers are exact"), "{}", ended.stderr);
+        let expected = reference::whole(&arrays.conv, &arrays.input, &arrays.weights);
+        let found = NpyFile::new(File::open(arrays.path("y.npy")).expect("the output")).expect("a .npy file");
+        let found: Vec<f64> = found.into_vec::<i32>().expect("int32").into_iter().map(f64::from).collect();
+        assert_eq!(found, expected, "{algorithm}");
+    }
+    fs::remove_file(arrays.path("y.npy")).expect("removed");
+    let told = arrays.refused(arrays.exec("direct", "x8.npy", &["--dtype", "i8", "--bias", "b.npy"]));
+    assert_eq!(told, "convledger: --bias has no part in --dtype i8");
+}
+
 #[test]
 fn one_dimension() {
     Arrays::of("n1c3w20_k4s5_s2_p2").check("im2col:batch", true);

@@ -11,8 +11,8 @@ use super::super::build::{StepBuilder, check_steps, images_per_step, pieces};
 use super::super::gemm::{Matrix, Product};
 use super::super::geometry;
 use super::super::im2col::Extent;
-use super::super::split::sum_parts;
-use crate::conv::{Conv, ElementType};
+use super::super::split::{PARTS, sum_parts};
+use crate::conv::Conv;
 use crate::ledger;
 use crate::plan::{BufferId, Constant, Limits, Plan, Step, Unsupported, workspace_bytes};
 use crate::units::{Bytes, Ops};
@@ -29,7 +29,7 @@ fn results(conv: &Conv) -> [u64; 3] {
 
 /// The workspace of the weights' gradient.
 pub(in super::super) fn weights_workspace(conv: &Conv, extent: Extent) -> Result<Bytes, Unsupported> {
-    let sums = workspace_bytes("results of the images", &results(conv), ElementType::F32)?;
+    let sums = workspace_bytes("results of the images", &results(conv), PARTS)?;
     let matrix = workspace_bytes("column matrix", &columns(conv, extent), conv.element())?;
     matrix.checked_add(sums).ok_or_else(|| Unsupported::overflow("column matrix and results", &columns(conv, extent)))
 }
@@ -46,11 +46,15 @@ pub(in super::super) fn weights(conv: &Conv, extent: Extent, limits: &Limits) ->
     let matrix = plan.workspace("columns", &columns(conv, extent), conv.element())?;
     let elements = conv.weight_elements();
     let several = conv.batch() > 1;
-    let target = if several { plan.workspace("results", &results(conv), ElementType::F32)? } else { Plan::WEIGHTS };
+    let target = if several { plan.workspace("results", &results(conv), PARTS)? } else { Plan::WEIGHTS };
     let bytes = conv.element().bytes();
     let (points, row) = (conv.output_points(), conv.channels_in() * conv.taps());
     let (input_image, output_image) = (conv.channels_in() * conv.input_points(), conv.channels_out() * points);
-    let most = images_per_step(extent.images, &[input_image * bytes, output_image * bytes, row * points * bytes, elements * 4], limits);
+    let most = images_per_step(
+        extent.images,
+        &[input_image * bytes, output_image * bytes, row * points * bytes, elements * PARTS.bytes()],
+        limits,
+    );
     check_steps(2_u64.saturating_mul(conv.batch().div_ceil(most)))?;
     for (image, images) in pieces(conv.batch(), most) {
         let input = plan.window(Plan::INPUT, image * input_image, images * input_image, limits);

@@ -7,10 +7,10 @@
 use super::super::build::{Part, StepBuilder, image_parts, share};
 use super::super::gemm::Patches;
 use super::super::reading::Reading;
-use super::super::split::{self, sum_parts};
+use super::super::split::{self, PARTS, sum_parts};
 use super::super::{Algorithm, Variant, geometry};
 use super::{Rows, rows_of_outputs};
-use crate::conv::{Conv, ElementType};
+use crate::conv::Conv;
 use crate::ledger;
 use crate::plan::{Constant, Limits, Plan, TiledKernel, Unsupported, workspace_bytes};
 use crate::units::{Bytes, Ops};
@@ -54,9 +54,14 @@ fn factors(conv: &Conv, parts: u64) -> [u64; 3] {
     [parts, conv.channels_out(), conv.reduction()]
 }
 
+/// Whether results lie in a workspace: those of several parts, and those that are summed in a wider type than they are stored in.
+fn apart(conv: &Conv, parts: u64) -> bool {
+    parts > 1 || conv.element() != PARTS
+}
+
 /// The workspace of `parts`.
 pub(in super::super) fn workspace(conv: &Conv, parts: u64) -> Result<Bytes, Unsupported> {
-    if parts == 1 { Ok(Bytes(0)) } else { workspace_bytes("results of the parts", &factors(conv, parts), ElementType::F32) }
+    if apart(conv, parts) { workspace_bytes("results of the parts", &factors(conv, parts), PARTS) } else { Ok(Bytes(0)) }
 }
 
 /// Operations with the additions of the parts.
@@ -76,10 +81,9 @@ pub(in super::super) fn weights(conv: &Conv, parts: u64, limits: &Limits) -> Res
     let tile = limits.tile(TiledKernel::DirectTiled, m, n);
     let (tiles_m, tiles_n) = tiles(conv, limits);
     let [_, _, width] = conv.axes_3d();
-    let bytes = conv.element().bytes();
     let elements = conv.weight_elements();
     let mut plan = Plan::new(conv);
-    let target = if parts == 1 { Plan::WEIGHTS } else { plan.workspace("parts", &factors(conv, parts), ElementType::F32)? };
+    let target = if apart(conv, parts) { plan.workspace("parts", &factors(conv, parts), PARTS)? } else { Plan::WEIGHTS };
     // Four outputs of a row are a turn, and each part walks its own rows.
     let turns = width.output().div_ceil(4).div_ceil(parts);
     for (index, Rows { part, first, rows }) in rows_of_outputs(&plan, conv, turns, limits)?.into_iter().enumerate() {
@@ -114,12 +118,15 @@ pub(in super::super) fn weights(conv: &Conv, parts: u64, limits: &Limits) -> Res
             .sizes(&geometry(conv), limits.specialise())?
             .cost(
                 &[2, elements, rows, width.output()],
-                &[&[share(ledger::activations(conv).0, rows, self::rows(conv))], &[if index > 0 { 2 } else { 1 }, parts, elements, bytes]],
+                &[
+                    &[share(ledger::activations(conv).0, rows, self::rows(conv))],
+                    &[if index > 0 { 2 } else { 1 }, parts, elements, PARTS.bytes()],
+                ],
             )
             .tiled(tiles_m * tiles_n * groups * parts, [tile.lanes_n, tile.lanes_m, 1], limits)?;
         plan.steps.push(step);
     }
-    if parts > 1 {
+    if apart(conv, parts) {
         let results = (plan.whole(target), 0);
         let output = (plan.whole(Plan::WEIGHTS), 0);
         plan.steps.push(sum_parts(conv, elements, parts, results, output, limits)?);

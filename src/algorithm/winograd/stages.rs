@@ -1,10 +1,10 @@
 //! The stages of Winograd's method as steps of a plan: transforms of filters and tiles, the product, the transform back.
 
-use super::Tiling;
+use super::{DOMAIN, Tiling};
 use crate::algorithm::build::{StepBuilder, share, word};
 use crate::algorithm::cook_toom::{Planar, literals};
 use crate::algorithm::gemm::{Matrix, Product};
-use crate::conv::{Conv, ElementType};
+use crate::conv::Conv;
 use crate::plan::{BufferId, Constant, Limits, Plan, Unsupported};
 
 /// The order of transformed filters in memory.
@@ -45,7 +45,7 @@ pub(in crate::algorithm) fn push_filter_transform(
         FilterOrder::Columns => [group_k * group_c, 1, group_k, planes],
         FilterOrder::Channels => [group_k * group_c * points, 1, group_k * points, group_k],
     };
-    let step = StepBuilder::new("filter_transform", "winograd_filter", ElementType::F32)
+    let step = StepBuilder::new("filter_transform", "winograd_filter", conv.element())
         .constant("turned", Constant::Flag(turned))
         .constant("g_h", Constant::Matrix(literals(&transforms.height.g)))
         .constant("g_w", Constant::Matrix(literals(&transforms.width.g)))
@@ -53,7 +53,7 @@ pub(in crate::algorithm) fn push_filter_transform(
         .bind(plan.whole(filters).write())
         .problem(&[("planes", planes), ("group_c", group_c), ("group_k", group_k)])?
         .problem(&[("to_group", to_group), ("to_filter", to_filter), ("to_channel", to_channel), ("to_point", to_point)])?
-        .cost(&[2, planes, transforms.filter_terms()], &[&[planes, conv.taps() + points, bytes]])
+        .cost(&[2, planes, transforms.filter_terms()], &[&[planes, conv.taps(), bytes], &[planes, points, DOMAIN.bytes()]])
         .once()
         .linear(planes, limits.lanes(), limits)?;
     plan.steps.push(step);
@@ -105,7 +105,7 @@ impl Chunk<'_> {
         let each = |across: u64| if limits.lanes() <= 16 && across.is_multiple_of(4) { 4 } else { 1 };
         let each_in = each(if tile_rows { group_c } else { tiles });
         let each_out = each(if tile_rows { group_k } else { tiles });
-        let input_step = StepBuilder::new("input_transform", "winograd_input", ElementType::F32)
+        let input_step = StepBuilder::new("input_transform", "winograd_input", conv.element())
             .constant("m_h", Constant::Size(word("tile edge", m_h)?))
             .constant("m_w", Constant::Size(word("tile edge", m_w)?))
             .constant("bt_h", Constant::Matrix(literals(&transforms.height.bt)))
@@ -126,7 +126,7 @@ impl Chunk<'_> {
             .problem(&[("input_skip", input.1.into())])?
             .cost(
                 &[2, c, tiles, transforms.input_terms()],
-                &[&[c, tiles, points, bytes], &[share(input_image, tiles, tiling.image), bytes]],
+                &[&[c, tiles, points, DOMAIN.bytes()], &[share(input_image, tiles, tiling.image), bytes]],
             )
             .linear(c * tiles / u64::from(each_in), limits.lanes(), limits)?;
 
@@ -142,13 +142,13 @@ impl Chunk<'_> {
             let (a, b, c) = (filters(group_c), tile_factors(tiles), result(tiles));
             Product { stage: "gemm", m: group_k, n: tiles, k: group_c, batch, a, a_period: batch, b, c, parts: 1 }
         };
-        let gemm_step = multiply.step(ElementType::F32, limits)?;
+        let gemm_step = multiply.step(DOMAIN, limits)?;
 
         let output_image = k * conv.output_points();
         let output = plan.window(Plan::OUTPUT, image * output_image, images * output_image, limits);
         // Rows of a tile that begin and end on fours are written as vectors.
         let whole = m_w == 4 && tiling.dilation == [1, 1] && width.output().is_multiple_of(4) && output.1.is_multiple_of(4);
-        let output_step = StepBuilder::new("output_transform", "winograd_output", ElementType::F32)
+        let output_step = StepBuilder::new("output_transform", "winograd_output", conv.element())
             .constant("m_h", Constant::Size(word("tile edge", m_h)?))
             .constant("m_w", Constant::Size(word("tile edge", m_w)?))
             .constant("at_h", Constant::Matrix(literals(&transforms.height.at)))
@@ -162,7 +162,7 @@ impl Chunk<'_> {
             .problem(&[("k", k), ("group_k", group_k), ("p", height.output()), ("q", width.output()), ("output_skip", output.1.into())])?
             .cost(
                 &[2, k, tiles, transforms.output_terms()],
-                &[&[k, tiles, points, bytes], &[share(output_image, tiles, tiling.image), bytes]],
+                &[&[k, tiles, points, DOMAIN.bytes()], &[share(output_image, tiles, tiling.image), bytes]],
             )
             .linear(k * tiles / u64::from(each_out), limits.lanes(), limits)?;
         plan.steps.extend([input_step, gemm_step, output_step]);
