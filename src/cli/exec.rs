@@ -4,7 +4,7 @@
 use super::tuning::TuningArgument;
 use super::{Outcome, auto, note, npy};
 use crate::algorithm::{ALGORITHMS, Variant, add_bias, find, plain_variant};
-use crate::conv::{Conv, ElementType, Pass, Tensor, Values};
+use crate::conv::{Conv, ElementType, Layout, Pass, Tensor, Values};
 use crate::cost::{Model, choose};
 use crate::device::{Gpu, Loaded};
 use crate::peak;
@@ -47,6 +47,10 @@ pub(super) struct Args {
     /// Element type: f32, f16, or i8 with results in i32; arrays are float32, float16, or int8 and int32
     #[arg(long, value_name = "TYPE", default_value = "f32")]
     dtype: ElementType,
+
+    /// Order of feature maps on the device: nchw or nhwc; arrays have their channels second either way
+    #[arg(long, value_name = "ORDER", default_value = "nchw")]
+    layout: Layout,
 
     #[command(flatten)]
     arrays: Arrays,
@@ -129,7 +133,7 @@ fn flag(name: &str) -> String {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let conv = args.conv.parse::<Conv>()?.with_element(args.dtype)?.with_pass(args.pass);
+    let conv = args.conv.parse::<Conv>()?.with_element(args.dtype)?.with_pass(args.pass).with_layout(args.layout);
     args.arrays.check(&conv)?;
     if args.bias.is_some() && conv.pass() != Pass::Forward {
         bail!("--bias has no part in --pass {}", conv.pass());

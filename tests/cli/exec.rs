@@ -2,7 +2,7 @@
 
 use crate::{Ended, convledger};
 use assert_cmd::Command;
-use convledger::conv::Conv;
+use convledger::conv::{Conv, Pass};
 use convledger::reference;
 use npyz::{AutoSerialize, NpyFile, Order, WriterBuilder};
 use std::fs::{self, File};
@@ -138,6 +138,94 @@ fn other_element_types() {
     fs::remove_file(arrays.path("y.npy")).expect("removed");
     let told = arrays.refused(arrays.exec("direct", "x8.npy", &["--dtype", "i8", "--bias", "b.npy"]));
     assert_eq!(told, "convledger: --bias has no part in --dtype i8");
+}
+
+/// A pass of a convolution: the arrays it reads are made up, and what it writes is held against the reference.
+#[track_caller]
+fn check_pass(key: &str, pass: Pass, layout: &str, algorithm: &str) {
+    let arrays = Arrays::of("n1c1h1w1_k1r1s1");
+    let conv = key.parse::<Conv>().expect(key).with_pass(pass);
+    let values = conv.operands().map(|tensor| numbers(conv.elements(tensor), 7));
+    let mut command = convledger(&["exec", key, "--pass", &pass.to_string(), "--layout", layout, "--algorithm", algorithm]);
+    command.current_dir(arrays.folder.path());
+    if let Some(device) = crate::device() {
+        command.args(["--device", &device]);
+    }
+    for (tensor, values) in conv.operands().into_iter().zip(&values) {
+        let name = format!("{}.npy", conv.tensor_name(tensor));
+        arrays.write(&name, &conv.shape(tensor), Order::C, values);
+        command.args([&format!("--{}", conv.tensor_name(tensor).replace('_', "-")), &name]);
+    }
+    command.args([&format!("--{}", conv.tensor_name(conv.result()).replace('_', "-")), "result.npy"]);
+    let ended = Ended::good(command);
+    assert!(conv.is_empty() || ended.stderr.contains(algorithm), "{}", ended.stderr);
+    let npy = NpyFile::new(File::open(arrays.path("result.npy")).expect("the result")).expect("a .npy file");
+    assert_eq!(npy.shape(), &conv.shape(conv.result())[..], "{key} {pass}");
+    let found: Vec<f32> = npy.into_vec().expect("float32");
+    let expected = reference::whole(&conv, &values[0], &values[1]);
+    assert_eq!(found.len(), expected.len());
+    for (i, (&found, &wanted)) in found.iter().zip(&expected).enumerate() {
+        assert!((f64::from(found) - wanted).abs() < 1e-4, "{key} {pass} {algorithm}: element {i} is {found}, not {wanted}");
+    }
+}
+
+#[test]
+fn backward_passes_read_and_write_gradients() {
+    for algorithm in ["direct", "im2col:image", "implicit_gemm"] {
+        for pass in [Pass::BackwardData, Pass::BackwardWeights] {
+            check_pass("n2c4h9w7_k6r3s3_s2_p1_g2", pass, "nchw", algorithm);
+        }
+    }
+    check_pass("n2c4h9w7_k6r3s3_p1", Pass::BackwardData, "nchw", "winograd_f4:batch");
+}
+
+/// Arrays keep their channels second whatever the layout on the device.
+#[test]
+fn channels_come_last_on_the_device_alone() {
+    for pass in Pass::ALL {
+        check_pass("n2c4h9w7_k6r3s3_p1", pass, "nhwc", "im2col:batch");
+    }
+}
+
+#[test]
+fn transposed_convolutions() {
+    for pass in Pass::ALL {
+        check_pass("n2c6h5w7_k4r3s3_s2_p1_t1", pass, "nchw", "direct");
+    }
+    check_pass("n2c6h5w7_k4r3s3_s2_p1_t1", Pass::Forward, "nchw", "implicit_gemm");
+}
+
+/// The gradient of the weights over no images is zero, not empty; the padding of a transposed convolution can leave no output.
+#[test]
+fn nothing_to_sum() {
+    check_pass("n0c1h10w10_k3r2s2", Pass::BackwardWeights, "nchw", "direct");
+    check_pass("n0c1h10w10_k3r2s2", Pass::BackwardData, "nchw", "direct");
+    for pass in Pass::ALL {
+        check_pass("n3c6h4w4_k4r1s1_p2_t0", pass, "nchw", "direct");
+    }
+}
+
+/// Each pass has arrays of its own.
+#[test]
+fn arrays_of_another_pass() {
+    let arrays = Arrays::of("n1c2h4w4_k3r3s3");
+    let told = [
+        arrays.exec("direct", "x.npy", &["--pass", "backward_data"]),
+        arrays.exec("direct", "x.npy", &["--pass", "sideways"]),
+        arrays.exec("direct", "x.npy", &["--output-gradient", "dy.npy"]),
+        {
+            let mut command = convledger(&["exec", "n1c2h4w4_k3r3s3", "--algorithm", "direct", "--pass", "backward_weights"]);
+            command.current_dir(arrays.folder.path()).args(["--input", "x.npy", "--weight-gradient", "dw.npy"]);
+            command
+        },
+        {
+            let mut command = convledger(&["exec", "n1c2h4w4_k3r3s3", "--algorithm", "depthwise", "--pass", "backward_weights"]);
+            command.current_dir(arrays.folder.path()).args(["--input", "x.npy", "--output-gradient", "x.npy", "--weight-gradient", "dw.npy"]);
+            command
+        },
+    ]
+    .map(|command| arrays.refused(command));
+    insta::assert_snapshot!(told.join("\n"), @"");
 }
 
 #[test]
