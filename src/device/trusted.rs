@@ -19,10 +19,14 @@ pub enum Checks {
 
 /// Kernels whose indices are in range by construction: loads are clamped into the windows bound, stores are guarded, divisors are sizes
 /// of at least one. The others keep the checks.
-const IN_RANGE: [&str; 14] = [
+const IN_RANGE: [&str; 18] = [
     "depthwise",
     "direct",
     "direct_tiled",
+    "fft_forward",
+    "fft_inverse",
+    "fft_products",
+    "fft_products_staged",
     "gemm",
     "gemm_staged",
     "im2col",
