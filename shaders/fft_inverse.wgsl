@@ -2,7 +2,7 @@
 //
 // Stage `output_transform`. The stages of the forward transform backwards: a workgroup transforms `units` times `each` tiles in memory's
 // order, a unit by `edge`/2 invocations, each a column and then, handed on through workgroup memory, two rows. Reads `products` as edge·(edge/2
-// + 1) frequencies of a real and an imaginary plane each; writes `wide` columns of the first `m_h` rows, less what is past the edge of the map.
+// + 1) frequencies of a real and an imaginary plane each; writes `m_w` columns of the first `m_h` rows, less what is past the edge of the map.
 //% include "common/problem.wgsl"
 //% from "common/fft.wgsl" import transform, place
 //% set half = edge // 2
@@ -84,6 +84,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 //% for e in range(each)
 //% set part = "[" ~ e ~ "]" if each == 4 else ""
     {
+        let end = min(q${e} + problem.m_w * problem.dilation_w, problem.q);
         let plane = problem.output_skip + (image${e} * problem.k + channel${e}) * problem.p * problem.q;
 //% for a in range(2)
         {
@@ -91,8 +92,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
             let p = p${e} + row * problem.dilation_h;
             if row < problem.m_h && p < problem.p {
                 let start = plane + p * problem.q + q${e};
-//% for j in range(wide)
-                if q${e} + ${j}u * problem.dilation_w < problem.q {
+//% for j in range(edge)
+                if q${e} + ${j}u * problem.dilation_w < end {
                     output[start + ${j}u * problem.dilation_w] = ${element}(${"im" if a else "re"}${order[j]}${part});
                 }
 //% endfor

@@ -213,10 +213,10 @@ fn spectra_are_multiplied_right_by_every_tile() {
         let tuning = Tuning { tiles: vec![rule], lanes: Some(if index % 2 == 0 { 64 } else { 8 }), ..Tuning::NONE };
         let limits = Limits { tuning, ..gpu.limits.clone() };
         for (key, variants) in [
-            ("n1c7h20w30_k18r3s3_p1", ["l16_batch", "l32_batch"]),
+            ("n1c7h20w30_k18r3s3_p1", ["l16_batch", "l16_tiles=1"]),
             ("n3c8h29w40_k40r2s5_p2_g2", ["l16_tiles=4", "l16_tiles=5"]),
-            ("n2c4h50w33_k32r4s4_p2", ["l16_tiles=20", "l32_tiles=3"]),
-            ("n1c20h15w15_k9r1s16_p0:3x8_d1x2", ["l16_tiles=12", "l32_batch"]),
+            ("n2c4h50w33_k32r4s4_p2", ["l16_tiles=20", "l16_tiles=3"]),
+            ("n1c20h15w40_k9r1s16_p0:3x8_d1x2", ["l16_tiles=12", "l32_batch"]),
         ] {
             let conv: Conv = key.parse().expect(key);
             for variant in variants {

@@ -28,13 +28,28 @@ pub(super) struct ComplexProduct {
 }
 
 /// Half the tile of a real product, since a complex result takes two accumulators, and the workgroup memory it takes.
-fn tile(limits: &Limits, m: u64, n: u64) -> (Tile, u32) {
-    let mut tile = limits.tile(TiledKernel::Gemm, m, n);
+///
+/// The tuned tiles are for products whose result is large in itself; here there are many small ones, which do not lie side by side. So a
+/// tile for very few rows has exactly those, others are the tuned ones of taller results, and none has more columns than are needed.
+fn tile(limits: &Limits, m: u64, n: u64, batch: u64) -> (Tile, u32) {
+    const FEW: u64 = 4;
+    const TALL: u64 = 16;
+    let columns = n.saturating_mul(batch);
+    let mut tile = limits.tile(TiledKernel::Gemm, if m <= FEW { m } else { m.max(TALL) }, columns);
     let lower = Tile { rows: tile.rows / 2, ..tile };
-    if lower.fault().is_none() {
+    if m <= FEW && tile.sharing == Sharing::Cache {
+        tile.rows = u32::try_from(m.next_power_of_two()).unwrap_or(1);
+        tile.columns = tile.columns.min(8 / tile.rows);
+    } else if lower.fault().is_none() {
         tile = lower;
     } else if tile.columns.is_multiple_of(2) {
         tile.columns /= 2;
+    }
+    while tile.columns.is_multiple_of(2) && u64::from(tile.columns / 2 * tile.lanes_n * 4) >= n {
+        tile.columns /= 2;
+    }
+    while tile.sharing == Sharing::Cache && tile.lanes_n.is_multiple_of(16) && u64::from(tile.columns * tile.lanes_n / 2 * 4) >= n {
+        tile.lanes_n /= 2;
     }
     while tile.sharing == Sharing::Workgroup && 2 * tile.workgroup_bytes() > limits.max_workgroup_bytes {
         if tile.depth > 4 {
@@ -51,7 +66,7 @@ impl ComplexProduct {
     pub(super) fn step(&self, limits: &Limits) -> Result<Step, Unsupported> {
         let Self { m, n, k, frequencies, groups, a, b, c } = *self;
         let batch = frequencies * groups;
-        let (tile, workgroup_bytes) = tile(limits, m, n.saturating_mul(batch));
+        let (tile, workgroup_bytes) = tile(limits, m, n, batch);
         let staged = tile.sharing == Sharing::Workgroup;
         let tiles_m = m.div_ceil(u64::from(tile.rows * tile.lanes_m));
         let tiles_n = n.div_ceil(u64::from(tile.columns * tile.lanes_n * 4));
