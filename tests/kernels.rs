@@ -9,13 +9,13 @@ mod device;
 #[path = "common/onnx_cases.rs"]
 mod onnx_cases;
 
-use cases::verify;
-use convledger::algorithm::{ALGORITHMS, Algorithm, Variant, add_bias, find};
+use cases::{compare, verify};
+use convledger::algorithm::{ALGORITHMS, Variant, add_bias, find};
 use convledger::conv::{Axis, Conv, ConvSpec, ElementType, Layout, Pass};
 use convledger::device::{Checks, Clock, Gpu, Loaded};
 use convledger::plan::{BufferId, Limits, Plan, Role, Rule, Tile, TiledKernel, Tuning, Unsupported};
 use convledger::units::Bytes;
-use convledger::verify::{Expectation, Inputs, on_host, tolerance};
+use convledger::verify::{Expectation, Inputs, tolerance};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
@@ -353,6 +353,64 @@ fn every_tile_is_right() {
                 let ran = verify(&gpu, &conv, find(id).expect(id), &variant, &limits, 3);
                 assert!(ran.unwrap_or_else(|error| panic!("{text}: {error}")), "{text}: {id}:{variant} of {key} did not run");
             }
+        }
+    }
+}
+
+/// Spectra in tiles of every kind and kernels of every size; chunks that do and do not divide the tiles, and vectors of both.
+#[test]
+fn spectra_are_multiplied_right_by_every_tile() {
+    let gpu = device::open();
+    let fft = find("fft_tiled").expect("fft_tiled");
+    for (index, text) in TILES.iter().enumerate() {
+        let tile: Tile = text.parse().expect(text);
+        if tile.obstacle(&gpu.limits).is_some() {
+            continue;
+        }
+        let rule = Rule { kernel: TiledKernel::Gemm, shape: None, tile };
+        // As many lanes as a GPU has every other time: several tiles of a workgroup, one of an invocation.
+        let tuning = Tuning { tiles: vec![rule], lanes: Some(if index % 2 == 0 { 64 } else { 8 }), ..Tuning::NONE };
+        let limits = Limits { tuning, ..gpu.limits.clone() };
+        for (key, variants) in [
+            ("n1c7h20w30_k18r3s3_p1", ["l16_batch", "l16_tiles=1"]),
+            ("n3c8h29w40_k40r2s5_p2_g2", ["l16_tiles=4", "l16_tiles=5"]),
+            ("n2c4h50w33_k32r4s4_p2", ["l16_tiles=20", "l16_tiles=3"]),
+            ("n1c20h15w40_k9r1s16_p0:3x8_d1x2", ["l16_tiles=12", "l32_batch"]),
+        ] {
+            let conv: Conv = key.parse().expect(key);
+            for variant in variants {
+                let ran = verify(&gpu, &conv, fft, &variant.parse().expect(variant), &limits, 3);
+                assert!(ran.unwrap_or_else(|error| panic!("{text}: {error}")), "{text}: {variant} of {key} did not run");
+            }
+        }
+    }
+}
+
+/// Spectra round as their description derives: within the tolerance, and the tolerance within twenty times what they err.
+#[test]
+fn spectra_round_as_derived() {
+    let gpu = device::open();
+    let fft = find("fft_tiled").expect("fft_tiled");
+    for (key, edges) in [
+        ("n1c1h30w30_k1r1s1", [16, 32]),
+        ("n1c1h30w30_k4r3s3_p1", [16, 32]),
+        ("n2c3h28w28_k8r3s3_p1", [16, 32]),
+        ("n1c64h28w28_k16r3s3_p1", [16, 32]),
+        ("n1c256h14w14_k16r3s3_p1", [16, 32]),
+        ("n1c8h28w28_k8r7s7_p3", [16, 32]),
+        ("n1c64h20w20_k8r11s11_p5", [16, 32]),
+        ("n1c4h20w20_k8r16s16_p8", [16, 32]),
+        ("n1c16h40w40_k8r32s32_p16", [32, 32]),
+        ("n2c32h14w14_k32r3s3_p1_g32", [16, 32]),
+    ] {
+        let conv: Conv = key.parse().expect(key);
+        for edge in edges {
+            let variant = Variant::word(&format!("l{edge}_batch"));
+            let comparison = compare(&gpu, &conv, fft, &variant, &gpu.limits, 5).unwrap_or_else(|error| panic!("{error}"));
+            let error = comparison.unwrap_or_else(|| panic!("{variant} of {key} did not run")).rel_l2;
+            let share = error / tolerance(&conv, fft.amplification(&conv));
+            println!("{key} {variant}: error {error:.2e}, {share:.3} of the tolerance");
+            assert!((0.05..1.0).contains(&share), "{variant} of {key}: error {error:.1e} is {share:.3} of the tolerance");
         }
     }
 }

@@ -121,7 +121,11 @@ fn large_ones_are_planned_or_refused_with_the_limit() {
                         let case = format!("{}: {} {} of {conv}, {name}", report.id, conv.pass(), variant.qualify(algorithm.id()));
                         match algorithm.plan(&conv, &variant, &limits) {
                             Ok(plan) => {
-                                assert_eq!(Ok(plan.bytes(convledger::ledger::Ledger::Computation)), algorithm.workspace(&conv, &variant), "{case}");
+                                assert_eq!(
+                                    Ok(plan.bytes(convledger::ledger::Ledger::Computation)),
+                                    algorithm.workspace(&conv, &variant),
+                                    "{case}"
+                                );
                             }
                             Err(Unsupported::Variant(why)) => panic!("{case}: {why}"),
                             Err(why @ Unsupported::Limit { .. }) => {

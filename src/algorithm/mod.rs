@@ -7,6 +7,7 @@ mod cook_toom;
 mod depthwise;
 mod direct;
 mod direct_tiled;
+mod fft_tiled;
 mod gemm;
 mod gemm_1x1;
 mod im2col;
@@ -31,6 +32,7 @@ pub use bias::add_bias;
 pub use depthwise::Depthwise;
 pub use direct::Direct;
 pub use direct_tiled::DirectTiled;
+pub use fft_tiled::FftTiled;
 pub use gemm_1x1::Gemm1x1;
 pub use im2col::Im2col;
 pub use implicit_gemm::ImplicitGemm;
@@ -187,6 +189,7 @@ pub static ALGORITHMS: &[&dyn Algorithm] = &[
     &Kn2row,
     &ImplicitPrecomp,
     &Indirect,
+    &FftTiled,
 ];
 
 /// The plain form of an algorithm for a convolution: no setting where it can do without, else the proposed variant of most memory.

@@ -18,6 +18,14 @@ fn winograd_conv() -> impl Strategy<Value = Conv> {
     )
 }
 
+/// 2-D convolutions of stride 1 with kernels of any size that tiles for Fourier transforms hold.
+fn fft_conv() -> impl Strategy<Value = Conv> {
+    ((1_u64..4, 1_u64..6, 1_u64..6, 1_u64..3), (1_u64..60, 1_u64..60, 1_u64..33, 1_u64..33, 0_u64..3, 1_u64..3))
+        .prop_filter_map("too small", |((n, c, k, g), (h, w, r, s, p, d))| {
+            format!("n{n}c{}h{h}w{w}_k{}r{r}s{s}_p{p}_d{d}_g{g}", c * g, k * g).parse().ok()
+        })
+}
+
 fn check(conv: &Conv, limits: &Limits) -> Result<(), TestCaseError> {
     for algorithm in ALGORITHMS {
         let mut variants = algorithm.variants(conv, limits);
@@ -87,6 +95,20 @@ proptest! {
         let conv = conv.with_element(element).expect("fits");
         check(&conv, &Limits::UNLIMITED)?;
         check(&conv, &tiny())?;
+    }
+
+    #[test]
+    fn closed_forms_equal_plans_for_spectra(conv in fft_conv()) {
+        check(&conv, &Limits::UNLIMITED)?;
+        check(&conv, &tiny())?;
+    }
+
+    #[test]
+    fn variants_of_spectra_rise_in_memory(conv in fft_conv()) {
+        let fft = find("fft_tiled").expect("fft_tiled");
+        let variants = fft.variants(&conv, &Limits::WEBGPU);
+        let bytes: Vec<u64> = variants.iter().map(|v| fft.workspace(&conv, v).expect("supported").0).collect();
+        prop_assert!((1..=10).contains(&bytes.len()) && bytes.is_sorted(), "{:?} of {}", bytes, conv);
     }
 
     #[test]
@@ -237,6 +259,18 @@ fn kn2row_computes_what_a_stride_skips() {
     }
 }
 
+/// By hand: 16 - 3 + 1 = 14 outputs of a tile hold 12, so there is one, with 16·9 frequencies of two numbers; 56 outputs are two tiles of 30.
+#[test]
+fn spectra_take_what_paper_and_pencil_say() {
+    let key = "n1c4h14w14_k8r3s3";
+    assert_eq!(workspace("fft_tiled", "l16_batch", key, ElementType::F32), 4 * 288 * (4 + 8 + 4 * 8));
+    assert_eq!(workspace("fft_tiled", "l32_batch", "n32c64h56w56_k128r3s3_p1", ElementType::F32), 142_606_336);
+    // A product of 8, 5·16·4 − 9·16 + 12 = 188 of a row or column, 16 of them a tile; filters, input and output beside them.
+    let operations = find("fft_tiled").expect("id").operations(&key.parse().expect(key), &Variant::word("l16_batch")).expect(key).0;
+    let transforms = 32 * (16 * 188 + 2 * 256 + 2 * 16) + 4 * (16 * 188 + 256 + 2 * 16) + 8 * (16 * 188 + 256);
+    assert_eq!(operations, 8 * 144 * 32 + transforms);
+}
+
 #[test]
 fn refusals_carry_their_numbers() {
     let plan = |id: &str, variant: &str, key: &str, limits: &Limits| {
@@ -264,6 +298,12 @@ fn refusals_carry_their_numbers() {
     assert_eq!(plan("winograd_1d_f4", "batch", "n1c8h8w8_k8r3s3", webgpu), "winograd_1d_f4 is for 1x3 and 3x1 kernels, not 3x3");
     assert_eq!(plan("winograd_1d_f2_7", "batch", "n1c8w8_k8s1", webgpu), "winograd_1d_f2_7 is for 1x7 and 7x1 kernels, not 1x1");
     assert_eq!(plan("winograd_1d_f4", "batch", "n1c8d3h8w8_k8t1r1s3", webgpu), "winograd_1d_f4 is for 1-D and 2-D convolutions, not 3-D");
+    assert_eq!(plan("fft_tiled", "l16_batch", "n1c8h40w40_k8r3s17", webgpu), "fft_tiled: kernel 3x17 is larger than tiles of 16x16");
+    assert_eq!(plan("fft_tiled", "l32_tiles=9", "n1c8h60w60_k8r3s3", webgpu), "l32_tiles=9 is not within 1 to the 4 tiles there are");
+    assert_eq!(
+        plan("fft_tiled", "l64_batch", "n1c8h60w60_k8r3s3", webgpu),
+        "'l64_batch' is not a variant of fft_tiled: known are l16_tiles=t, l16_batch, l32_tiles=t, l32_batch"
+    );
     assert_eq!(plan("im2col", "strip=9", "n1c8h8w8_k8r1s1", webgpu), "strip=9 is not within 1 to the 8 output rows of an image");
     assert_eq!(
         plan("im2col", "tiles=9", "n1c8h8w8_k8r1s1", webgpu),

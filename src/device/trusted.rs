@@ -19,13 +19,17 @@ pub enum Checks {
 
 /// Kernels whose indices are in range by construction: loads are clamped into the windows bound, stores are guarded, divisors are sizes
 /// of at least one. The others keep the checks.
-const IN_RANGE: [&str; 26] = [
+const IN_RANGE: [&str; 30] = [
     "col2im",
     "depthwise",
     "direct",
     "direct_data",
     "direct_tiled",
     "direct_weights",
+    "fft_forward",
+    "fft_inverse",
+    "fft_products",
+    "fft_products_staged",
     "gemm",
     "gemm_packed",
     "gemm_staged",

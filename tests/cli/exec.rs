@@ -220,7 +220,14 @@ fn arrays_of_another_pass() {
         },
         {
             let mut command = convledger(&["exec", "n1c2h4w4_k3r3s3", "--algorithm", "depthwise", "--pass", "backward_weights"]);
-            command.current_dir(arrays.folder.path()).args(["--input", "x.npy", "--output-gradient", "x.npy", "--weight-gradient", "dw.npy"]);
+            command.current_dir(arrays.folder.path()).args([
+                "--input",
+                "x.npy",
+                "--output-gradient",
+                "x.npy",
+                "--weight-gradient",
+                "dw.npy",
+            ]);
             command
         },
     ]

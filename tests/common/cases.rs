@@ -4,14 +4,33 @@ use convledger::algorithm::{Algorithm, Variant};
 use convledger::conv::Conv;
 use convledger::device::{Gpu, Loaded};
 use convledger::plan::{Limits, Plan, Unsupported};
-use convledger::verify::{Expectation, Inputs, on_host, tolerance};
+use convledger::verify::{Comparison, Expectation, Inputs, on_host, tolerance};
 
-/// Runs one case from poisoned buffers and says what is wrong with its output, if anything.
-pub(crate) fn verify(gpu: &Gpu, conv: &Conv, algorithm: &dyn Algorithm, variant: &Variant, limits: &Limits, seed: u64) -> Result<bool, String> {
+/// Runs one case from poisoned buffers and says what is wrong with its output, if anything; whether it is supported.
+pub(crate) fn verify(
+    gpu: &Gpu,
+    conv: &Conv,
+    algorithm: &dyn Algorithm,
+    variant: &Variant,
+    limits: &Limits,
+    seed: u64,
+) -> Result<bool, String> {
+    compare(gpu, conv, algorithm, variant, limits, seed).map(|comparison| comparison.is_some())
+}
+
+/// The same with how a right output compares with the reference; nothing where the case is not supported.
+pub(crate) fn compare(
+    gpu: &Gpu,
+    conv: &Conv,
+    algorithm: &dyn Algorithm,
+    variant: &Variant,
+    limits: &Limits,
+    seed: u64,
+) -> Result<Option<Comparison>, String> {
     let name = format!("{} of {conv} {} {}, seed {seed}", variant.qualify(algorithm.id()), conv.pass(), conv.element());
     let plan = match algorithm.plan(conv, variant, limits) {
         Ok(plan) => plan,
-        Err(Unsupported::Problem(_) | Unsupported::Limit { .. }) => return Ok(false),
+        Err(Unsupported::Problem(_) | Unsupported::Limit { .. }) => return Ok(None),
         Err(error) => return Err(format!("{name}: {error}")),
     };
     let inputs = Inputs::random(conv, seed);
@@ -27,5 +46,5 @@ pub(crate) fn verify(gpu: &Gpu, conv: &Conv, algorithm: &dyn Algorithm, variant:
     let output = on_host(conv, run().map_err(|error| format!("{name}: {error}"))?);
     let comparison = Expectation::new(conv, &inputs, seed).compare(&output);
     comparison.verdict(tolerance(conv, algorithm.amplification(conv))).map_err(|error| format!("{name}: {error}"))?;
-    Ok(true)
+    Ok(Some(comparison))
 }
