@@ -78,9 +78,13 @@ const COLORS: [(Color, &str, u32, u32); 11] = [
     (Color::Grey, "--chart-grey", 0x76_76_76, 0x9A_A2_AB),
 ];
 
-/// Families of algorithms by how their ids begin, longest beginning first.
-const FAMILIES: [(&str, &str, Color, Marker); 7] = [
-    ("implicit_gemm", "implicit GEMM", Color::Blue, Marker::Circle),
+/// Families of algorithms by how their ids begin: of those that read patches in place, through tables too, and of those that write down a
+/// part of them there is one each.
+const FAMILIES: [(&str, &str, Color, Marker); 10] = [
+    ("implicit", "implicit GEMM", Color::Blue, Marker::Circle),
+    ("indirect", "implicit GEMM", Color::Blue, Marker::Circle),
+    ("mec", "im2col", Color::Vermilion, Marker::Square),
+    ("kn2row", "im2col", Color::Vermilion, Marker::Square),
     ("winograd", "Winograd", Color::Green, Marker::Up),
     ("depthwise", "depthwise", Color::Purple, Marker::Plus),
     ("gemm_1x1", "1×1 GEMM", Color::Orange, Marker::Diamond),
@@ -158,7 +162,8 @@ mod tests {
         for algorithm in ALGORITHMS {
             assert_ne!(Style::of_algorithm(algorithm.id()).1, "other", "{}", algorithm.id());
         }
-        let mut styles: Vec<Style> = FAMILIES.iter().map(|f| Style::new(f.2, f.3)).collect();
+        let families: HashSet<(&str, Style)> = FAMILIES.iter().map(|f| (f.1, Style::new(f.2, f.3))).collect();
+        let mut styles: Vec<Style> = families.into_iter().map(|(_, style)| style).collect();
         styles.push(Style::of_algorithm("winograd_f2_fused").0);
         assert_eq!(styles.iter().map(|s| s.color).collect::<HashSet<_>>().len(), styles.len());
         assert_eq!(styles.iter().map(|s| s.marker).collect::<HashSet<_>>().len(), styles.len());
