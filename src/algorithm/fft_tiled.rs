@@ -7,7 +7,7 @@
 //! `2·L·(L/2+1)·(C·t + K·t + K·C/g)` elements of f32, the filters' part kept between executions. A dilated convolution is as many plain ones
 //! as the dilation has phases, as for [`super::Winograd`].
 //!
-//! Source: M. Mathieu, M. Henaff and Y. LeCun, *Fast Training of Convolutional Networks through FFTs* (2014); tiles after N. Vasilache et al.,
+//! Source: M. Mathieu and others, *Fast Training of Convolutional Networks through FFTs* (2014); tiles after N. Vasilache et al.,
 //! *Fast Convolutional Nets With fbfft* (2015).
 //!
 //! **Operations.** A transform of L complex values has ½·L·log₂L butterflies of 4 additions, of which all but 3L/2 − 2 multiply by a twiddle
@@ -24,8 +24,9 @@
 //! ρ = c · u · √( 3·STAGE·s + C/g ),
 //! ```
 //!
-//! where the direct sum has `c·u·√(C/g·R·S/2 + 1)`, and s is that of the larger tile for both. The error is one of the whole tile, the same for all of its outputs: with few terms it
-//! is many times the direct method's, with many taps it is less, because the taps are summed in the transforms' logarithmic depth.
+//! where the direct sum has `c·u·√(C/g·R·S/2 + 1)`, and s is that of the larger tile for both. The error is one of the whole tile, the
+//! same for all of its outputs: with few terms it is many times the direct method's, with many taps it is less, because the taps are summed
+//! in the transforms' logarithmic depth.
 //!
 //! Measured (`spectra_round_as_derived` in `tests/kernels.rs`: 1 to 256 channels, 1×1 to 32×32 taps, dense and depthwise): 0.19 to 0.29 of
 //! the tolerance, which is four times this ρ, and 0.13 where a 14×14 map leaves most of a 32×32 tile empty.
