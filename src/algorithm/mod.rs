@@ -3,6 +3,7 @@
 mod bias;
 mod build;
 mod cook_toom;
+mod coop;
 mod depthwise;
 mod direct;
 mod direct_tiled;
