@@ -4,6 +4,7 @@ mod backward;
 mod bias;
 mod build;
 mod cook_toom;
+mod coop;
 mod depthwise;
 mod direct;
 mod direct_tiled;

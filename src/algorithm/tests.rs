@@ -158,7 +158,7 @@ fn a_sum_is_split_where_the_output_is_small() {
     let refused = |text: &str| find("implicit_gemm").expect("id").workspace(&conv, &text.parse().expect(text)).expect_err(text).to_string();
     assert_eq!(refused("split=9"), "split=9 is not within 2 to the 8 input channels of a group");
     assert_eq!(refused("split=1"), "split=1 is not within 2 to the 8 input channels of a group");
-    assert_eq!(refused("split"), "'split' is not a variant of implicit_gemm: known are split=s");
+    assert_eq!(refused("split"), "'split' is not a variant of implicit_gemm: known are split=s, coop");
 }
 
 /// What halves with the tensors, and what stays f32.
@@ -216,6 +216,28 @@ fn bytes_share_words_and_their_sums_stay_in_range() {
     let conv = "n1c8h8w8_k4r3s3_p1".parse::<Conv>().expect("key").with_element(ElementType::I8).expect("fits");
     let split = find("implicit_gemm").expect("id").workspace(&conv, &Variant::knob("split", 2)).expect_err("not split");
     assert_eq!(split.to_string(), "split=2: sums of 8-bit integers are not split");
+}
+
+#[test]
+fn cooperative_matrices_are_for_halves_on_devices_that_have_them() {
+    let algorithm = find("implicit_gemm").expect("id");
+    let conv: Conv = "n2c16h20w20_k48r3s3_p1".parse().expect("key");
+    let half = conv.with_element(ElementType::F16).expect("fits");
+    let coop = Variant::word("coop");
+    let with = Limits { f16: true, coop: 8, min_subgroup: 32, ..Limits::WEBGPU };
+    let without = Limits { coop: 0, ..with.clone() };
+    assert!(algorithm.variants(&half, &with).contains(&coop));
+    assert!(!algorithm.variants(&half, &without).contains(&coop) && !algorithm.variants(&conv, &with).contains(&coop));
+    let plan = algorithm.plan(&half, &coop, &with).expect("supported");
+    // 2 by 4 matrices of 8 by 8: 3 of 16 filters by 25 of 32 of the 800 points.
+    assert_eq!((plan.steps[0].workgroups, plan.steps[0].kernel.workgroup), ([3 * 25, 1, 1], [32, 1, 1]));
+    assert_eq!((plan.bytes(Ledger::Computation), algorithm.workspace(&half, &coop)), (Bytes(0), Ok(Bytes(0))));
+    let refused = |conv, limits| algorithm.plan(conv, &coop, limits).map(|_| ()).expect_err("refused").to_string();
+    assert_eq!(refused(&conv, &with), "coop multiplies cooperative matrices of f16, not f32");
+    assert_eq!(
+        refused(&half, &without),
+        "coop needs a device with cooperative matrices of f16 with sums in f32 and subgroups of one size, which this one does not offer"
+    );
 }
 
 #[test]

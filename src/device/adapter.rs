@@ -133,6 +133,7 @@ impl Adapter {
         };
         let limits = handle.limits();
         let features = handle.features();
+        let subgroup = (info.subgroup_min_size, info.subgroup_max_size);
         let tuning = TuningFile::builtin().select_for(class, &info.name, &format!("{} {}", info.driver, info.driver_info));
         Self {
             index,
@@ -162,14 +163,30 @@ impl Adapter {
                 storage_alignment: limits.min_storage_buffer_offset_alignment,
                 uniform_alignment: limits.min_uniform_buffer_offset_alignment,
                 f16: features.contains(wgpu::Features::SHADER_F16),
-                min_subgroup: if features.contains(wgpu::Features::SUBGROUP) { info.subgroup_min_size } else { 0 },
+                coop: cooperative_edge(features, subgroup, &handle.cooperative_matrix_properties()),
+                min_subgroup: if features.contains(wgpu::Features::SUBGROUP) { subgroup.0 } else { 0 },
                 tuning,
             },
             features: features.iter_names().map(|(name, _)| name.to_owned()).collect(),
-            subgroup: (info.subgroup_min_size, info.subgroup_max_size),
+            subgroup,
             handle,
         }
     }
+}
+
+/// Edge of the largest matrices of f16 that kernels here can multiply cooperatively; 0 for none. A workgroup of theirs is one subgroup, so
+/// it must be known how large that is.
+fn cooperative_edge(features: wgpu::Features, subgroup: (u32, u32), sizes: &[wgpu::CooperativeMatrixProperties]) -> u32 {
+    use wgpu::CooperativeScalarType::{F16, F32};
+    use wgpu::Features;
+    let needed = Features::EXPERIMENTAL_COOPERATIVE_MATRIX | Features::SHADER_F16 | Features::SUBGROUP;
+    if !features.contains(needed) || subgroup.0 != subgroup.1 {
+        return 0;
+    }
+    let offered = |edge: &u32| {
+        sizes.iter().any(|size| [size.m_size, size.n_size, size.k_size] == [*edge; 3] && (size.ab_type, size.cr_type) == (F16, F32))
+    };
+    [16, 8].into_iter().find(offered).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -188,6 +205,26 @@ mod tests {
             device: 0,
             pci: text(),
         }
+    }
+
+    #[test]
+    fn cooperative_matrices_are_halves_with_sums_in_f32() {
+        use wgpu::CooperativeScalarType::{F16, F32};
+        let all = wgpu::Features::all();
+        let size = |edge, k_size, ab_type, cr_type| wgpu::CooperativeMatrixProperties {
+            m_size: edge,
+            n_size: edge,
+            k_size,
+            ab_type,
+            cr_type,
+            saturating_accumulation: false,
+        };
+        let (large, small) = (size(16, 16, F16, F32), size(8, 8, F16, F32));
+        assert_eq!(cooperative_edge(all, (32, 32), &[small, large]), 16);
+        assert_eq!(cooperative_edge(all, (32, 32), &[small]), 8);
+        assert_eq!(cooperative_edge(all, (32, 32), &[size(16, 16, F16, F16), size(8, 8, F32, F32), size(16, 8, F16, F32)]), 0);
+        assert_eq!(cooperative_edge(all, (32, 64), &[large]), 0);
+        assert_eq!(cooperative_edge(all - wgpu::Features::SHADER_F16, (32, 32), &[large]), 0);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::clock::{self, Timestamps};
 use super::pipeline::Pipelines;
-use super::trusted::Checks;
+use super::trusted::{self, Checks};
 use super::{Adapter, ClockFacts, DeviceError, Identity, Meter};
 use crate::plan::{Limits, Step};
 use std::cell::Cell;
@@ -55,11 +55,13 @@ impl Gpu {
     /// [`DeviceError::Open`] when the driver hands out no device.
     pub fn open_without_clock(adapter: Adapter) -> Result<Self, DeviceError> {
         let Adapter { identity, limits, features, handle, .. } = adapter;
-        let wanted = wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::SHADER_F16 | wgpu::Features::SUBGROUP;
+        let mut wanted = wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::SHADER_F16 | wgpu::Features::SUBGROUP;
+        wanted.set(wgpu::Features::EXPERIMENTAL_COOPERATIVE_MATRIX, limits.coop > 0);
         let descriptor = wgpu::DeviceDescriptor {
             label: Some("convledger"),
             required_features: handle.features() & wanted,
             required_limits: handle.limits(),
+            experimental_features: trusted::experimental(limits.coop > 0),
             // Small blocks keep what the allocator reserves close to what it handed out.
             memory_hints: wgpu::MemoryHints::Manual { suballocated_device_memory_block_size: (4 << 20)..(4 << 20) },
             ..Default::default()

@@ -1,10 +1,10 @@
-//! Shader modules without the checks wgpu would add to every access, division and loop. The one place of the crate's device code that
+//! Shader modules without the checks wgpu would add to every access, division and loop, and its experimental features. The one place of the crate's device code that
 //! is unsafe.
 //!
 //! The checks cost instructions in the innermost loops: about ten for a division, a comparison for every load. The kernels of this
 //! program clamp their loads and guard their stores themselves, because a tile may stick out of its matrix on every side; that they do
 //! is tested with the checks on and off over odd shapes (`tests/kernels.rs`).
-#![allow(unsafe_code, reason = "wgpu offers modules without checks through an unsafe function only")]
+#![allow(unsafe_code, reason = "wgpu offers modules without checks, and experimental features, through unsafe functions only")]
 
 use super::Gpu;
 
@@ -63,6 +63,16 @@ pub(super) fn module(gpu: &Gpu, shader: &str, source: &str) -> wgpu::ShaderModul
         // a size of the problem.
         Checks::Off => unsafe { gpu.device.create_shader_module_trusted(descriptor, wgpu::ShaderRuntimeChecks::unchecked()) },
     }
+}
+
+/// What stands for the consent to wgpu's experimental features, where one is made use of.
+pub(super) fn experimental(wanted: bool) -> wgpu::ExperimentalFeatures {
+    if !wanted {
+        return wgpu::ExperimentalFeatures::disabled();
+    }
+    // SAFETY: what is experimental may be used wrongly in ways wgpu does not catch yet. The one feature asked for, cooperative matrices, is
+    // used by one kernel, whose matrices lie within workgroup memory of constant size, in uniform control flow, by whole subgroups.
+    unsafe { wgpu::ExperimentalFeatures::enabled() }
 }
 
 #[cfg(test)]

@@ -44,6 +44,10 @@ pub struct Limits {
     pub uniform_alignment: u32,
     /// Whether shaders can use 16-bit floats.
     pub f16: bool,
+    /// Edge of the matrices of f16 that a subgroup multiplies cooperatively with sums in f32, 16 or 8, where all subgroups have the same
+    /// size; 0 where there are none.
+    #[serde(default)]
+    pub coop: u32,
     /// Invocations of the device's smallest subgroup; 0 where shaders cannot use subgroups.
     #[serde(default)]
     pub min_subgroup: u32,
@@ -66,6 +70,7 @@ impl Limits {
         storage_alignment: 256,
         uniform_alignment: 256,
         f16: true,
+        coop: 16,
         min_subgroup: 32,
         tuning: Tuning::NONE,
     };
@@ -83,6 +88,7 @@ impl Limits {
         storage_alignment: 256,
         uniform_alignment: 256,
         f16: false,
+        coop: 0,
         min_subgroup: 0,
         tuning: Tuning::NONE,
     };

@@ -81,6 +81,8 @@ fn place(file: &str, origins: &[Option<Origin>], line: Option<usize>) -> Origin 
 fn capabilities(kernel: &Kernel) -> Capabilities {
     let mut capabilities = Capabilities::default();
     capabilities.set(Capabilities::SHADER_FLOAT16, kernel.element == ElementType::F16);
+    let cooperative = kernel.constants.get("cooperative") == Some(&Constant::Flag(true));
+    capabilities.set(Capabilities::COOPERATIVE_MATRIX, cooperative);
     capabilities.set(Capabilities::SUBGROUP, kernel.tile.is_some_and(|tile| tile.sharing == Sharing::Subgroup));
     capabilities
 }

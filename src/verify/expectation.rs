@@ -76,7 +76,7 @@ impl Expectation {
     pub fn compare(&self, output: &Values) -> Comparison {
         assert_eq!(output.len() as u64, self.conv.result_elements(), "elements of the result of {}", self.conv);
         let (unwritten, infinite) = match output {
-            Values::F32(values) => (Bad::of(values, |x| x.is_nan()), Bad::of(values, |x| x.is_infinite())),
+            Values::F32(values) => (Bad::of(values, f32::is_nan), Bad::of(values, f32::is_infinite)),
             Values::I32(values) => (Bad::of(values, |x| x == i32::MIN), Bad::default()),
         };
         let place = |flat: usize| Place::of(&self.conv, flat as u64);

@@ -122,6 +122,7 @@ fn other_element_types() {
     let told = arrays.refused(arrays.exec("direct", "x.npy", &["--dtype", "f16"]));
     assert_eq!(told, "convledger: --input x.npy: holds '<f4', needs float16");
 
+    #[expect(clippy::cast_possible_truncation, reason = "what does not fit takes the nearest end")]
     let bytes = |values: &[f32]| values.iter().map(|&x| (x * 128.0) as i8).collect::<Vec<_>>();
     let (x, w) = (bytes(&arrays.input), bytes(&arrays.weights));
     arrays.write("x8.npy", &input, Order::C, &x);
