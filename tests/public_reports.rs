@@ -74,7 +74,11 @@ fn every_report_is_read() {
 fn impossible_ones_are_refused_with_the_number() {
     let told: Vec<String> =
         Report::expecting("refused").iter().map(|r| format!("{} {}", r.id, r.conv.parse::<Conv>().expect_err(&r.conv))).collect();
-    insta::assert_snapshot!(told.join("\n"), @"");
+    insta::assert_snapshot!(told.join("\n"), @r"
+    r21 'n1c1w8_k1s3_s3_p2147483647': padded extent of w is 4294967302, past the largest extent 4294967295
+    r27 'n1c4294967311w1_k1s1': C is 4294967311, past the largest extent 4294967295
+    r73 'n1c1h2w2_k1r3s3': kernel r spans 3 elements but h has only 2 with its padding
+    ");
 }
 
 #[test]
@@ -82,8 +86,8 @@ fn empty_ones_have_nothing_to_compute() {
     for report in Report::expecting("empty") {
         for conv in report.convs() {
             assert!(conv.is_empty(), "{}", report.id);
-            // Only the gradient of the weights has elements, all of them zero; the command line's tests write it.
-            assert!(conv.result_elements() == 0 || conv.pass() == Pass::BackwardWeights, "{} {}", report.id, conv.pass());
+            // Gradients of what there is are zero everywhere; the command line's tests write them.
+            assert!(conv.result_elements() == 0 || conv.pass() != Pass::Forward, "{} {}", report.id, conv.pass());
         }
     }
 }
@@ -94,8 +98,7 @@ fn shapes_and_bytes_are_the_reported_ones() {
         for conv in report.convs() {
             assert_eq!(output(&conv), report.output, "{}", report.id);
             // The column matrix of all images, unfolded or folded back.
-            let forward = if conv.is_transposed() { conv } else { conv.with_pass(Pass::Forward) };
-            let bytes = find("im2col").expect("im2col").workspace(&forward, &"batch".parse().expect("a variant"));
+            let bytes = find("im2col").expect("im2col").workspace(&conv.with_pass(Pass::Forward), &"batch".parse().expect("a variant"));
             assert_eq!(bytes.expect(&report.id).0, report.column_elements * conv.element().bytes(), "{}", report.id);
         }
     }
@@ -132,7 +135,10 @@ fn large_ones_are_planned_or_refused_with_the_limit() {
                                 over += 1;
                                 assert!(why.to_string().chars().any(|c| c.is_ascii_digit()), "{case}: {why}");
                             }
-                            Err(Unsupported::Problem(why)) => assert!(why.starts_with(algorithm.id()), "{case}: {why}"),
+                            // Of the algorithm itself, or of a device without 16-bit floats.
+                            Err(Unsupported::Problem(why)) => {
+                                assert!(why.starts_with(algorithm.id()) || why.contains("16-bit floats"), "{case}: {why}");
+                            }
                         }
                     }
                 }

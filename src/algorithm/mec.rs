@@ -53,6 +53,7 @@ fn lowering(conv: &Conv) -> Result<Conv, Unsupported> {
     let whole = |axis: Axis| Axis { kernel: 1, stride: 1, dilation: 1, ..axis };
     let spec = ConvSpec::new(conv.batch(), conv.channels_in(), 1, &[whole(depth), whole(height), width]);
     let factors = [conv.batch(), conv.channels_in(), width.kernel, depth.padded(), height.padded(), width.output()];
+    let spec = ConvSpec { element: conv.element(), ..spec };
     spec.build().map_err(|_| Unsupported::overflow("lowered input", &factors))
 }
 

@@ -212,7 +212,6 @@ fn arrays_of_another_pass() {
     let arrays = Arrays::of("n1c2h4w4_k3r3s3");
     let told = [
         arrays.exec("direct", "x.npy", &["--pass", "backward_data"]),
-        arrays.exec("direct", "x.npy", &["--pass", "sideways"]),
         arrays.exec("direct", "x.npy", &["--output-gradient", "dy.npy"]),
         {
             let mut command = convledger(&["exec", "n1c2h4w4_k3r3s3", "--algorithm", "direct", "--pass", "backward_weights"]);
@@ -233,7 +232,12 @@ fn arrays_of_another_pass() {
         },
     ]
     .map(|command| arrays.refused(command));
-    insta::assert_snapshot!(told.join("\n"), @"");
+    insta::assert_snapshot!(told.join("\n"), @r"
+    convledger: --input has no part in --pass backward_data, which is about --input-gradient, --weights, --output-gradient
+    convledger: --output-gradient has no part in --pass forward, which is about --input, --weights, --output
+    convledger: --output-gradient is missing: --pass backward_weights reads it
+    convledger: depthwise cannot compute n1c2h4w4_k3r3s3: depthwise does not compute the backward_weights pass
+    ");
 }
 
 #[test]
@@ -314,8 +318,8 @@ fn algorithms_that_are_none_or_cannot() {
     // Told before anything is read.
     let told: Vec<String> = algorithms.iter().map(|algorithm| arrays.refused(arrays.exec(algorithm, "missing.npy", &[]))).collect();
     insta::assert_snapshot!(told.join("\n"), @r"
-    convledger: --algorithm 'fft': no algorithm 'fft', there are direct, direct_tiled, depthwise, im2col, gemm_1x1, implicit_gemm, winograd_f2, winograd_f4, winograd_f6, winograd_f2_fused, winograd_f4_fused
-    convledger: im2col:stripe cannot compute n1c2h4w4_k3r3s3_s2_p1: 'stripe' is not a variant of im2col: known are strip=p, image, batch
+    convledger: --algorithm 'fft': no algorithm 'fft', there are direct, direct_tiled, depthwise, im2col, gemm_1x1, implicit_gemm, winograd_f2, winograd_f4, winograd_f6, winograd_f2_5, winograd_f4_5, winograd_1d_f4, winograd_1d_f4_5, winograd_1d_f2_7, winograd_f2_fused, winograd_f4_fused, mec, kn2row, implicit_precomp, indirect, fft_tiled
+    convledger: im2col:stripe cannot compute n1c2h4w4_k3r3s3_s2_p1: 'stripe' is not a variant of im2col: known are strip=p, image, images=n, batch
     convledger: --algorithm 'im2col:strip=x': 'strip=x' is not a variant: write a word such as batch, or a word with a number such as strip=8
     convledger: im2col:strip=9 cannot compute n1c2h4w4_k3r3s3_s2_p1: strip=9 is not within 1 to the 2 output rows of an image
     convledger: direct:batch cannot compute n1c2h4w4_k3r3s3_s2_p1: 'batch' is not a variant of direct: it has none

@@ -15,7 +15,7 @@ const PROBLEMS: [&str; 3] = [CONV, "n2c4h9w7_k6r3s3_s2_p1_g2", "n1c1w4294967295_
 /// One run for all tests here.
 static RUN: LazyLock<(TempDir, Run)> = LazyLock::new(|| {
     let folder = tempfile::tempdir().expect("a folder");
-    Ended::good(run_in(folder.path(), &[&PROBLEMS[..], &["--time-budget", "2s", "--seed", "5"]].concat()));
+    Ended::good(run_in(folder.path(), &[&PROBLEMS[..], &["--time-budget", "5s", "--seed", "5"]].concat()));
     let run = Run::read(folder.path()).expect("a run");
     (folder, run)
 });
@@ -89,6 +89,11 @@ fn buffers_add_up_to_the_ledgers() {
         };
         if row.status == Status::Unsupported {
             assert!(buffers.is_empty() && row.computation_bytes.is_none(), "{row:?}");
+            continue;
+        }
+        // What no device's 32-bit indices reach has closed forms, and no buffers.
+        if row.status == Status::OverLimit && buffers.is_empty() {
+            assert!(row.reason.contains("32-bit") || row.reason.contains("64-bit"), "{row:?}");
             continue;
         }
         let predicted = |ledger| sum(ledger, |b| Some(b.predicted_bytes));
@@ -197,7 +202,7 @@ fn the_environment_says_how_it_was_made() {
     let environment = &run().environment;
     assert_eq!(environment.seed, 5);
     assert_eq!(environment.version, env!("CARGO_PKG_VERSION"));
-    assert_eq!(environment.settings.time_budget_s, Some(2.0));
+    assert_eq!(environment.settings.time_budget_s, Some(5.0));
     assert!(environment.command_line.iter().any(|word| word == CONV), "{:?}", environment.command_line);
     assert!(environment.clock.resolution_ns > 0.0);
 }

@@ -40,7 +40,7 @@ fn impossible_convolutions() {
     $ ledger n1c65536h65536w4096_k65536r3s3_p1
     convledger: 'n1c65536h65536w4096_k65536r3s3_p1': operations overflow 64 bits: 2 x 1 x 65536 x 65536 x 1 x 65536 x 4096 x 1 x 3 x 3
     $ ledger n1c4h8w8_k4r3s3_p1_x2
-    convledger: 'n1c4h8w8_k4r3s3_p1_x2', character 20: expected s (stride), p (padding), d (dilation) or g (groups)
+    convledger: 'n1c4h8w8_k4r3s3_p1_x2', character 20: expected s (stride), p (padding), d (dilation), g (groups) or t (transposed)
     $ ledger n1c4h8w8_k4r3s3_p1 n1c4h8
     convledger: 'n1c4h8', character 7: expected 'w': the input's extents come as d, h, w
     $ ledger 
@@ -54,8 +54,8 @@ fn impossible_convolutions() {
 fn nothing_to_work_on() {
     insta::assert_snapshot!(errors(&[
         &["ledger"],
-        &["ledger", CONV, "--algorithm", "fft"],
-        &["run", CONV, "--algorithm", "fft*"],
+        &["ledger", CONV, "--algorithm", "dft"],
+        &["run", CONV, "--algorithm", "dft*"],
         &["run", CONV, "--algorithm", "im2col:strip=x"],
         &["ledger", CONV, "--algorithm", "im2col:stripe=*"],
         &["ledger", CONV, "--algorithm", "[x"],
@@ -64,10 +64,10 @@ fn nothing_to_work_on() {
     ]), @r"
     $ ledger
     convledger: name a convolution, --suite, --layers or --model
-    $ ledger n1c4h8w8_k4r3s3_p1 --algorithm fft
-    convledger: algorithm pattern 'fft' matches none of the algorithms: direct, direct_tiled, depthwise, im2col, gemm_1x1, implicit_gemm, winograd_f2, winograd_f4, winograd_f6, winograd_f2_fused, winograd_f4_fused
-    $ run n1c4h8w8_k4r3s3_p1 --algorithm fft*
-    convledger: algorithm pattern 'fft*' matches none of the algorithms: direct, direct_tiled, depthwise, im2col, gemm_1x1, implicit_gemm, winograd_f2, winograd_f4, winograd_f6, winograd_f2_fused, winograd_f4_fused
+    $ ledger n1c4h8w8_k4r3s3_p1 --algorithm dft
+    convledger: algorithm pattern 'dft' matches none of the algorithms: direct, direct_tiled, depthwise, im2col, gemm_1x1, implicit_gemm, winograd_f2, winograd_f4, winograd_f6, winograd_f2_5, winograd_f4_5, winograd_1d_f4, winograd_1d_f4_5, winograd_1d_f2_7, winograd_f2_fused, winograd_f4_fused, mec, kn2row, implicit_precomp, indirect, fft_tiled
+    $ run n1c4h8w8_k4r3s3_p1 --algorithm dft*
+    convledger: algorithm pattern 'dft*' matches none of the algorithms: direct, direct_tiled, depthwise, im2col, gemm_1x1, implicit_gemm, winograd_f2, winograd_f4, winograd_f6, winograd_f2_5, winograd_f4_5, winograd_1d_f4, winograd_1d_f4_5, winograd_1d_f2_7, winograd_f2_fused, winograd_f4_fused, mec, kn2row, implicit_precomp, indirect, fft_tiled
     $ run n1c4h8w8_k4r3s3_p1 --algorithm im2col:strip=x
     convledger: algorithm pattern 'im2col:strip=x': 'strip=x' is not a variant: write a word such as batch, or a word with a number such as strip=8
     $ ledger n1c4h8w8_k4r3s3_p1 --algorithm im2col:stripe=*
