@@ -322,7 +322,7 @@ fn every_tile_is_right() {
         let rules = TiledKernel::ALL.map(|kernel| Rule { kernel, shape: None, tile });
         let tuning = Tuning { tiles: rules.into(), specialise: Some(index % 2 == 0), vector_loads: Some(index % 4 < 2), ..Tuning::NONE };
         let limits = Limits { tuning, ..gpu.limits.clone() };
-        for key in [
+        for (place, key) in [
             "n2c3h1w1_k1r1s1",
             "n2c15h4w4_k3r1s1",
             "n1c33h9w7_k17r1s1",
@@ -335,15 +335,22 @@ fn every_tile_is_right() {
             "n2c6h12w20_k12r3s3_p1x2_d1x2_g6",
             "n1c4h9w8_k4r5s9_p2x5",
             "n2c5w24_k6s12_p1:7",
-        ] {
+        ]
+        .into_iter()
+        .enumerate()
+        {
             let conv: Conv = key.parse().expect(key);
             let mut cases = vec![("im2col", Variant::word("batch")), ("implicit_gemm", Variant::none()), ("direct_tiled", Variant::none())];
             cases.extend((conv.group_channels_in() == 1).then_some(("depthwise", Variant::none())));
-            // The ways of finding patches other than in the input with a test each.
-            cases.extend([("mec", Variant::word("batch")), ("mec", Variant::knob("strip", 1)), ("indirect", Variant::none())]);
-            cases.extend(["taps", "points"].map(|tables| ("implicit_precomp", Variant::word(tables))));
-            // A left operand whose elements lie apart.
-            cases.push(("kn2row", Variant::word("full")));
+            // The ways of finding patches other than in the input with a test each, and a left operand whose elements lie apart: each tile
+            // with some of the shapes, and each shape with some of the tiles.
+            match (index + place) % 5 {
+                0 => cases.extend([("mec", Variant::word("batch")), ("mec", Variant::knob("strip", 1))]),
+                1 => cases.push(("indirect", Variant::none())),
+                2 => cases.extend(["taps", "points"].map(|tables| ("implicit_precomp", Variant::word(tables)))),
+                3 => cases.push(("kn2row", Variant::word("full"))),
+                _ => {}
+            }
             // Few parts, and more than there are blocks of the sum.
             let channels = conv.group_channels_in();
             let splits = [2, 3, channels].into_iter().filter(|parts| (2..=channels).contains(parts)).map(|s| Variant::knob("split", s));
