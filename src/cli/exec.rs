@@ -39,8 +39,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "BYTES", allow_hyphen_values = true)]
     workspace_limit: Option<Bytes>,
 
-    /// Which convolution of training: forward reads --input and --weights and writes --output, backward_data reads --weights and
-    /// --output-gradient and writes --input-gradient, backward_weights reads --input and --output-gradient and writes --weight-gradient
+    /// Which convolution of training: `forward` reads --input and --weights and writes --output, `backward_data` reads --weights and
+    /// --output-gradient and writes --input-gradient, `backward_weights` reads --input and --output-gradient and writes --weight-gradient
     #[arg(long, value_name = "PASS", default_value = "forward")]
     pass: Pass,
 

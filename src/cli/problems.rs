@@ -41,7 +41,7 @@ pub(super) struct Problems {
     #[arg(long, value_name = "TYPE")]
     dtype: Option<ElementType>,
 
-    /// Which convolution of training: forward, backward_data or backward_weights
+    /// Which convolution of training: `forward`, `backward_data` or `backward_weights`
     #[arg(long, value_name = "PASS", default_value = "forward")]
     pass: Pass,
 

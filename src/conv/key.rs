@@ -26,8 +26,8 @@ impl fmt::Display for Conv {
         let padding = |a: &Axis| {
             if a.pad_before == a.pad_after { a.pad_before.to_string() } else { format!("{}:{}", a.pad_before, a.pad_after) }
         };
-        let each = |value: &dyn Fn(&Axis) -> String| per_axis(spec.axes.iter().map(value).collect());
-        let output_padding = spec.output_padding.iter().map(|t| per_axis(t.iter().map(u64::to_string).collect())).collect();
+        let each = |value: &dyn Fn(&Axis) -> String| per_axis(&spec.axes.iter().map(value).collect::<Vec<_>>());
+        let output_padding = spec.output_padding.iter().map(|t| per_axis(&t.iter().map(u64::to_string).collect::<Vec<_>>())).collect();
         for (letter, default, values) in [
             ('s', "1", each(&|a| a.stride.to_string())),
             ('p', "0", each(&padding)),
@@ -44,7 +44,7 @@ impl fmt::Display for Conv {
 }
 
 /// One value where all axes agree, else one per axis joined by `x`.
-fn per_axis(values: Vec<String>) -> String {
+fn per_axis(values: &[String]) -> String {
     if values.windows(2).all(|w| w[0] == w[1]) { values[0].clone() } else { values.join("x") }
 }
 

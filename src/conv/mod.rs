@@ -170,7 +170,9 @@ impl From<Conv> for ConvSpec {
         let mut channels = [conv.channels_in, conv.channels_out];
         let output_padding = conv.transposed.then(|| axes.iter().map(Axis::output_padding).collect());
         if conv.transposed {
-            axes.iter_mut().for_each(|axis| axis.size = axis.output());
+            for axis in &mut axes {
+                axis.size = axis.output();
+            }
             channels.reverse();
         }
         Self {

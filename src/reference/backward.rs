@@ -79,6 +79,7 @@ fn dot(conv: &Conv, tap: &RowTap, input: &[f32], dy: &[f32]) -> f64 {
 }
 
 /// Calls `visit` with the start of every pair of an input row and an output row that meet in the weight row of `point`.
+#[expect(clippy::many_single_char_names, reason = "the letters of the formula")]
 fn for_each_pair_of_rows(conv: &Conv, point: &ResultIndex, mut visit: impl FnMut(usize, usize)) {
     let [depth, height, width] = conv.axes_3d();
     let ([k, c], [t, r, _]) = (point.outer, point.at);

@@ -55,7 +55,7 @@ pub(in super::super) fn weights(conv: &Conv, limits: &Limits) -> Result<Plan, Un
     let mut plan = Plan::new(conv);
     plan.tuning = format!("lanes {lanes}");
     let bytes = conv.element().bytes();
-    for (index, Rows { part, first, rows }) in rows_of_outputs(&plan, conv, width.output(), limits)?.into_iter().enumerate() {
+    for (index, Rows { part, first, count: rows }) in rows_of_outputs(&plan, conv, width.output(), limits)?.into_iter().enumerate() {
         let step = StepBuilder::new("direct", "direct_weights", conv.element())
             .constant("add", Constant::Flag(index > 0))
             .bind(part.input.0)

@@ -20,7 +20,7 @@ struct Rows {
     part: Part,
     /// First row, counted from the first image of the part, over images, depths and heights.
     first: u64,
-    rows: u64,
+    count: u64,
 }
 
 /// All rows of outputs in pieces of so few turns that a dispatch can sum over them, where a row takes `turns`.
@@ -31,8 +31,8 @@ fn rows_of_outputs(plan: &Plan, conv: &Conv, turns: u64, limits: &Limits) -> Res
     super::build::check_steps(conv.batch().saturating_mul(image_rows).div_ceil(most).saturating_add(conv.batch() / most))?;
     let mut all = Vec::new();
     for part in image_parts(plan, conv, limits)? {
-        for (first, rows) in pieces(part.images * image_rows, most) {
-            all.push(Rows { part: Part { ..part }, first, rows });
+        for (first, count) in pieces(part.images * image_rows, most) {
+            all.push(Rows { part, first, count });
         }
     }
     word("rows of outputs", conv.batch().saturating_mul(image_rows))?;

@@ -86,7 +86,7 @@ pub(in super::super) fn weights(conv: &Conv, parts: u64, limits: &Limits) -> Res
     let target = if apart(conv, parts) { plan.workspace("parts", &factors(conv, parts), PARTS)? } else { Plan::WEIGHTS };
     // Four outputs of a row are a turn, and each part walks its own rows.
     let turns = width.output().div_ceil(4).div_ceil(parts);
-    for (index, Rows { part, first, rows }) in rows_of_outputs(&plan, conv, turns, limits)?.into_iter().enumerate() {
+    for (index, Rows { part, first, count: rows }) in rows_of_outputs(&plan, conv, turns, limits)?.into_iter().enumerate() {
         let vector = width.output().is_multiple_of(4) && part.output.1.is_multiple_of(4);
         let step = StepBuilder::new("implicit_gemm", "weight_gradient", conv.element())
             .tile(tile)
