@@ -1,7 +1,7 @@
 // Batched matrix product C = A·B of 8-bit integers with 32-bit sums: A is M×K, the weights; B is K×N in words of four rows; C is M×N.
 //
 // Each invocation keeps `rows` rows by `columns` columns, workgroup_x apart; a workgroup covers workgroup_y·rows rows by
-// workgroup_x·columns columns. Four products are added at a time (`dot4I8Packed`). With `patches` B is the column matrix of a
+// workgroup_x·columns columns. Four products are added at a time, with `packed_dot` by the instruction for it. With `patches` B is the column matrix of a
 // convolution that nobody wrote down: its bytes are read where the input has them. Rows of A begin on words with `aligned`; else a
 // word is put together from two. What lies past the last k of a row of A meets zeros of B. Tails: loads are clamped, stores guarded.
 //% include "common/problem.wgsl"
@@ -76,12 +76,17 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) l
         from${j} += problem.n;
 //% endif
 //% endfor
+//% if not packed_dot
+//% for j in range(columns)
+        let bytes${j} = unpack4xI8(b${j});
+//% endfor
+//% endif
 //% for i in range(rows)
         {
-            let a = weights_at(a${i});
+            let a = ${"weights_at" if packed_dot else "unpack4xI8(weights_at"}(a${i})${"" if packed_dot else ")"};
             a${i} += 4u;
 //% for j in range(columns)
-            c${i}_${j} += dot4I8Packed(a, b${j});
+            c${i}_${j} += ${"dot4I8Packed(a, b" if packed_dot else "dot(a, bytes"}${j});
 //% endfor
         }
 //% endfor

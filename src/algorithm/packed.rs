@@ -1,6 +1,7 @@
 //! Matrix products of 8-bit integers, four of them to a word, with exact sums in 32 bits.
 //!
-//! WGSL stores nothing narrower than a word, and `dot4I8Packed` adds up four products of bytes. So the reduction is walked four at a
+//! WGSL stores nothing narrower than a word, and `dot4I8Packed` adds up four products of bytes; where a driver's compiler trips over it
+//! ([`Limits::packed_dot`]) vectors of four do the same. So the reduction is walked four at a
 //! time: rows of the weights lie along it already, and may begin within a word; the column matrix holds four of its rows in a word, the
 //! last ones filled up with zeros.
 
@@ -61,12 +62,13 @@ fn tile(kernel: TiledKernel, m: u64, n: u64, limits: &Limits) -> Tile {
     Tile { rows: tuned.rows.min(MOST_ROWS), columns: 1, sharing: Sharing::Cache, ..tuned }
 }
 
-fn kernel(stage: &'static str, conv: &Conv, tile: Tile, patches: bool) -> StepBuilder {
+fn kernel(stage: &'static str, conv: &Conv, tile: Tile, patches: bool, limits: &Limits) -> StepBuilder {
     StepBuilder::new(stage, "gemm_packed", ElementType::I8)
         .tile(tile)
         .constant("rows", Constant::Size(tile.rows))
         .constant("columns", Constant::Size(4 * tile.columns))
         .constant("patches", Constant::Flag(patches))
+        .constant("packed_dot", Constant::Flag(limits.packed_dot))
         .constant("aligned", Constant::Flag(conv.reduction().is_multiple_of(4)))
 }
 
@@ -99,7 +101,7 @@ pub(super) fn multiply(
     let (m, batch) = (conv.group_channels_out(), images * conv.groups());
     let tile = tile(TiledKernel::Gemm, m, points.saturating_mul(batch), limits);
     let cut = tiles(tile, m, points);
-    kernel("gemm", conv, tile, false)
+    kernel("gemm", conv, tile, false, limits)
         .bind(plan.whole(Plan::WEIGHTS))
         .bind(columns.0)
         .bind(output.0.write())
@@ -120,7 +122,7 @@ pub(super) fn multiply_patches(plan: &Plan, conv: &Conv, part: &Part, limits: &L
     let tile = tile(TiledKernel::ImplicitGemm, m, n.saturating_mul(groups), limits);
     let cut = tiles(tile, m, n);
     let volume = conv.input_points();
-    kernel("implicit_gemm", conv, tile, true)
+    kernel("implicit_gemm", conv, tile, true, limits)
         .bind(input.0)
         .bind(plan.whole(Plan::WEIGHTS))
         .bind(output.0.write())

@@ -163,6 +163,7 @@ impl Adapter {
                 storage_alignment: limits.min_storage_buffer_offset_alignment,
                 uniform_alignment: limits.min_uniform_buffer_offset_alignment,
                 f16: features.contains(wgpu::Features::SHADER_F16),
+                packed_dot: info.backend != wgpu::Backend::Dx12,
                 coop: cooperative_edge(features, subgroup, &handle.cooperative_matrix_properties()),
                 min_subgroup: if features.contains(wgpu::Features::SUBGROUP) { subgroup.0 } else { 0 },
                 tuning,

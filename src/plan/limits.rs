@@ -44,6 +44,10 @@ pub struct Limits {
     pub uniform_alignment: u32,
     /// Whether shaders can use 16-bit floats.
     pub f16: bool,
+    /// Whether kernels may leave the sum of four products of bytes to the driver's compiler (`dot4I8Packed`). Shaders for DX12 may not:
+    /// DXC gives the intrinsic that naga writes for it the type of its literal 0 (microsoft/DirectXShaderCompiler issue 7400).
+    #[serde(default)]
+    pub packed_dot: bool,
     /// Edge of the matrices of f16 that a subgroup multiplies cooperatively with sums in f32, 16 or 8, where all subgroups have the same
     /// size; 0 where there are none.
     #[serde(default)]
@@ -70,6 +74,7 @@ impl Limits {
         storage_alignment: 256,
         uniform_alignment: 256,
         f16: true,
+        packed_dot: true,
         coop: 16,
         min_subgroup: 32,
         tuning: Tuning::NONE,
@@ -88,6 +93,7 @@ impl Limits {
         storage_alignment: 256,
         uniform_alignment: 256,
         f16: false,
+        packed_dot: false,
         coop: 0,
         min_subgroup: 0,
         tuning: Tuning::NONE,

@@ -177,6 +177,7 @@ fn limits(properties: &vk::PhysicalDeviceProperties, maintenance3: &vk::Physical
         storage_alignment: word(limits.min_storage_buffer_offset_alignment),
         uniform_alignment: word(limits.min_uniform_buffer_offset_alignment),
         f16: false,
+        packed_dot: true,
         coop: 0,
         min_subgroup: 0,
         tuning: Tuning::NONE,
