@@ -451,7 +451,7 @@ fn problem() -> impl Strategy<Value = Conv> {
 #[test]
 fn random_convolutions_are_right() {
     let gpu = device::open();
-    let mut runner = TestRunner::new(Config { cases: 60, ..Config::default() });
+    let mut runner = TestRunner::new(Config { cases: 40, ..Config::default() });
     runner
         .run(&(problem(), any::<u64>()), |(conv, seed)| {
             verify_all(&gpu, &conv, &gpu.limits, seed).map_err(TestCaseError::fail)?;
