@@ -7,7 +7,7 @@
 mod validators;
 
 use convledger::algorithm::{ALGORITHMS, add_bias};
-use convledger::conv::{Conv, ElementType};
+use convledger::conv::{Conv, ElementType, Layout, Pass};
 use convledger::device::probe_plan;
 use convledger::peak;
 use convledger::plan::{Constant, DeviceClass, Kernel, Limits, Plan, Step, Unsupported};
@@ -31,10 +31,10 @@ struct Case {
 
 /// Problems of every rank with sizes that are and are not multiples of a tile or a vector, dense, grouped and depthwise.
 fn problems() -> Vec<Conv> {
-    let channels = [(1, 1, 1), (3, 5, 1), (4, 8, 1), (8, 12, 4), (16, 2, 1), (33, 130, 1), (6, 9, 3), (32, 32, 32)];
+    let channels = [(1, 1, 1), (3, 5, 1), (8, 12, 4), (33, 130, 1), (32, 32, 32)];
     let mut keys = Vec::new();
     for (c, k, groups) in channels {
-        for (batch, size) in [(1, 1), (5, 7), (1, 8), (5, 14), (1, 31)] {
+        for (batch, size) in [(1, 1), (5, 7), (1, 8)] {
             for kernel in [1, 2, 3] {
                 for place in ["", "_p1", "_s2_p1_d2"] {
                     keys.push(format!("n{batch}c{c}w{size}_k{k}s{kernel}{place}_g{groups}"));
@@ -47,8 +47,19 @@ fn problems() -> Vec<Conv> {
     // A kernel larger than its padded input leaves no output: no problem.
     let f32s: Vec<Conv> = keys.iter().filter_map(|key| key.parse().ok()).collect();
     assert!(f32s.len() > keys.len() / 2, "only {} of {} keys are problems", f32s.len(), keys.len());
-    let types = [ElementType::F32, ElementType::F16, ElementType::I8];
-    types.iter().flat_map(|&element| f32s.iter().filter_map(move |conv| conv.with_element(element).ok())).collect()
+    // All of them forward in f32, and some in each other pass, type and layout: strides without a factor in common with the lists above.
+    let some = |step: usize, from: usize| f32s.iter().skip(from).step_by(step);
+    let mut all = f32s.clone();
+    for (from, element) in [ElementType::F16, ElementType::I8].into_iter().enumerate() {
+        all.extend(some(7, from).filter_map(|conv| conv.with_element(element).ok()));
+    }
+    for (from, pass) in [Pass::BackwardData, Pass::BackwardWeights].into_iter().enumerate() {
+        for element in [ElementType::F32, ElementType::F16] {
+            all.extend(some(11, from).filter_map(|conv| conv.with_pass(pass).with_element(element).ok()));
+        }
+    }
+    all.extend(some(13, 0).map(|conv| conv.with_layout(Layout::Nhwc)));
+    all
 }
 
 /// Devices of every class, with the least and the most limits, and one whose bindings and dispatches are so small that plans split.
@@ -85,10 +96,12 @@ fn steps() -> Vec<(String, Step)> {
         }
         for conv in &problems {
             for algorithm in ALGORITHMS {
-                for variant in algorithm.variants(conv, &limits) {
+                let variants = algorithm.variants(conv, &limits);
+                // The ends of a curve: what lies between is the same kernels for other sizes.
+                for variant in [variants.first(), variants.last().filter(|_| variants.len() > 1)].into_iter().flatten() {
                     let from = format!("{} of {conv}", variant.qualify(algorithm.id()));
-                    let plan = algorithm.plan(conv, &variant, &limits);
-                    if let Ok(plan) = &plan {
+                    let plan = algorithm.plan(conv, variant, &limits);
+                    if let (Ok(plan), Pass::Forward) = (&plan, conv.pass()) {
                         add(&from, add_bias(plan.clone(), conv, &limits));
                     }
                     add(&from, plan);
