@@ -127,7 +127,7 @@ impl dyn Algorithm + '_ {
         (if known { *conv } else { conv.with_layout(Layout::Nchw) }, !known)
     }
 
-    /// Extra bytes by closed form, independent of [`plan`](Self::plan): the method's own, and those of feature maps in another order.
+    /// Extra bytes by closed form, independent of `plan`: the method's own, and those of feature maps in another order.
     ///
     /// # Errors
     /// [`Unsupported`] for what the algorithm is not made for, and for totals past 64 bits.
@@ -148,7 +148,7 @@ impl dyn Algorithm + '_ {
     /// Buffers and dispatches.
     ///
     /// # Errors
-    /// [`Unsupported`] as [`workspace`](Self::workspace), and where the device's limits are too small.
+    /// [`Unsupported`] as `workspace`, and where the device's limits are too small.
     pub fn plan(&self, conv: &Conv, variant: &Variant, limits: &Limits) -> Result<Plan, Unsupported> {
         let (native, converts) = self.native(conv);
         if !converts {
@@ -159,10 +159,10 @@ impl dyn Algorithm + '_ {
         layout::converted(self.native_plan(&native, variant, limits)?, conv, limits)
     }
 
-    /// Operations by closed form, independent of [`plan`](Self::plan).
+    /// Operations by closed form, independent of `plan`.
     ///
     /// # Errors
-    /// [`Unsupported`] as [`workspace`](Self::workspace).
+    /// [`Unsupported`] as `workspace`.
     pub fn operations(&self, conv: &Conv, variant: &Variant) -> Result<Ops, Unsupported> {
         self.native_operations(&self.native(conv).0, variant)
     }

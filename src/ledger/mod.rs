@@ -1,6 +1,6 @@
 //! Which ledger a byte belongs to, and the closed forms that need no algorithm: parameters, activations, operations,
 //! least traffic, and the totals of whole networks for inference and training. What an algorithm adds is its own closed form,
-//! [`crate::algorithm::Algorithm::workspace`].
+//! [`crate::algorithm::Algorithm::native_workspace`].
 
 mod checkpoint;
 mod error;
