@@ -5,22 +5,12 @@
 // Element (d,h,w) was copied by tap (t,r,s) for output ((d + pad − t·dilation) / stride, …) where the division leaves no rest; with `dense`
 // it never does. Layout of `columns`: image, then C·T·R·S rows, then the points of the strip.
 //% include "common/problem.wgsl"
+//% from "common/meet.wgsl" import meet
 @group(0) @binding(1) var<storage, read> columns: array<${element}>;
 @group(0) @binding(2) var<storage, read_write> input: array<${element}>;
 
 override workgroup_x: u32;
 //% include "common/linear.wgsl"
-//# The output along an axis that a tap copied for, and whether there is one. What is before the first tap wraps below zero.
-//% macro meet(axis, tap, out)
-let from_${axis} = ${axis} + problem.pad_${axis} - ${tap} * problem.dilation_${axis};
-//% if dense
-            let ${out} = from_${axis};
-            let in_${axis} = ${out} < problem.${out};
-//% else
-            let ${out} = from_${axis} / problem.stride_${axis};
-            let in_${axis} = (from_${axis} <= ${axis} + problem.pad_${axis}) & (from_${axis} % problem.stride_${axis} == 0u) & (${out} < problem.${out});
-//% endif
-//% endmacro
 
 @compute @workgroup_size(workgroup_x)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {

@@ -4,23 +4,13 @@
 // Reads the gradient of the output and the weights, writes that of the input; no workspace. Element (d,h,w) meets tap (t,r,s) in the output
 // ((d + pad − t·dilation) / stride, …) where the division leaves no rest; with `dense` it never does.
 //% include "common/problem.wgsl"
+//% from "common/meet.wgsl" import meet
 @group(0) @binding(1) var<storage, read> gradient: array<${element}>;
 @group(0) @binding(2) var<storage, read> weights: array<${element}>;
 @group(0) @binding(3) var<storage, read_write> input: array<${element}>;
 
 override workgroup_x: u32;
 //% include "common/linear.wgsl"
-//# The output along an axis that a tap is met in, and whether there is one. What is before the first tap wraps below zero.
-//% macro meet(axis, tap, out)
-let from_${axis} = ${axis} + problem.pad_${axis} - ${tap} * problem.dilation_${axis};
-//% if dense
-            let ${out} = from_${axis};
-            let in_${axis} = ${out} < problem.${out};
-//% else
-            let ${out} = from_${axis} / problem.stride_${axis};
-            let in_${axis} = (from_${axis} <= ${axis} + problem.pad_${axis}) & (from_${axis} % problem.stride_${axis} == 0u) & (${out} < problem.${out});
-//% endif
-//% endmacro
 
 @compute @workgroup_size(workgroup_x)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {

@@ -28,7 +28,7 @@
 //! same for all of its outputs: with few terms it is many times the direct method's, with many taps it is less, because the taps are summed
 //! in the transforms' logarithmic depth.
 //!
-//! Measured (`spectra_round_as_derived` in `tests/kernels.rs`: 1 to 256 channels, 1×1 to 32×32 taps, dense and depthwise): 0.19 to 0.29 of
+//! Measured (`spectra_round_as_derived` in `tests/kernels/`: 1 to 256 channels, 1×1 to 32×32 taps, dense and depthwise): 0.19 to 0.29 of
 //! the tolerance, which is four times this ρ, and 0.13 where a 14×14 map leaves most of a 32×32 tile empty.
 
 mod products;

@@ -238,6 +238,11 @@ fn geometry(conv: &Conv) -> Vec<(&'static str, u64)> {
     ]
 }
 
+/// Whether every tap of an input element meets an output: no stride leaves some out.
+fn is_dense(conv: &Conv) -> bool {
+    conv.axes_3d().iter().all(|axis| axis.stride == 1)
+}
+
 /// Refuses passes, element types and layouts that the algorithm has no kernels for.
 fn require(algorithm: &dyn Algorithm, conv: &Conv) -> Result<(), Unsupported> {
     let id = algorithm.id();

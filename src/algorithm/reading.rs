@@ -1,6 +1,7 @@
 //! How the product of [`Patches`](super::gemm::Patches) finds the elements of a column matrix that nobody wrote down.
 
 use super::build::{StepBuilder, word};
+use super::is_dense;
 use crate::conv::Conv;
 use crate::plan::{Binding, Constant, Unsupported};
 
@@ -105,7 +106,7 @@ impl Reading {
         let [depth, height, width] = conv.axes_3d();
         match self {
             Self::Input => Ok(step),
-            Self::Gradient => Ok(step.constant("dense", Constant::Flag(conv.axes_3d().iter().all(|axis| axis.stride == 1)))),
+            Self::Gradient => Ok(step.constant("dense", Constant::Flag(is_dense(conv)))),
             Self::Lowered(Lowered { depths, rows }) => {
                 let row = width.output();
                 // A step past the end is never taken.

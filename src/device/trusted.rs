@@ -3,7 +3,7 @@
 //!
 //! The checks cost instructions in the innermost loops: about ten for a division, a comparison for every load. The kernels of this
 //! program clamp their loads and guard their stores themselves, because a tile may stick out of its matrix on every side; that they do
-//! is tested with the checks on and off over odd shapes (`tests/kernels.rs`).
+//! is tested with the checks on and off over odd shapes (`tests/kernels/`).
 #![allow(unsafe_code, reason = "wgpu offers modules without checks, and experimental features, through unsafe functions only")]
 
 use super::Gpu;

@@ -1,7 +1,7 @@
 //! The backward passes by their definition, one element of the gradient per invocation. No workspace; every problem.
 
 use super::super::build::{Part, StepBuilder, image_parts, share};
-use super::super::geometry;
+use super::super::{geometry, is_dense};
 use super::{Rows, rows_of_outputs};
 use crate::conv::Conv;
 use crate::ledger;
@@ -39,11 +39,6 @@ pub(in super::super) fn data(conv: &Conv, limits: &Limits) -> Result<Plan, Unsup
         plan.steps.push(step);
     }
     plan.finish(limits)
-}
-
-/// Whether every tap of an input element meets an output: no stride leaves some out.
-pub(super) fn is_dense(conv: &Conv) -> bool {
-    conv.axes_3d().iter().all(|axis| axis.stride == 1)
 }
 
 /// The gradient of the weights.

@@ -9,9 +9,9 @@
 
 use super::super::build::{StepBuilder, check_steps, images_per_step, pieces};
 use super::super::gemm::{Matrix, Product};
-use super::super::geometry;
 use super::super::im2col::Extent;
 use super::super::split::{PARTS, sum_parts};
+use super::super::{geometry, is_dense};
 use crate::conv::Conv;
 use crate::ledger;
 use crate::plan::{BufferId, Constant, Limits, Plan, Step, Unsupported, workspace_bytes};
@@ -203,7 +203,7 @@ impl Strip {
         let lanes = limits.lanes_for(elements);
         let stretches = elements.div_ceil(lanes.into());
         let fold = StepBuilder::new("col2im", "col2im", conv.element())
-            .constant("dense", Constant::Flag(super::direct::is_dense(conv)))
+            .constant("dense", Constant::Flag(is_dense(conv)))
             .constant("add", Constant::Flag(point0 > 0))
             .bind(columns.0)
             .bind(input.0.write())
