@@ -8,7 +8,7 @@ pub(super) mod direct;
 pub(super) mod im2col;
 pub(super) mod product;
 
-use super::build::{Part, image_parts, pieces, word};
+use super::build::{Part, check_steps, image_parts, pieces, word};
 use crate::conv::Conv;
 use crate::plan::{Limits, Plan, Unsupported};
 
@@ -27,14 +27,13 @@ struct Rows {
 fn rows_of_outputs(plan: &Plan, conv: &Conv, turns: u64, limits: &Limits) -> Result<Vec<Rows>, Unsupported> {
     let [depth, height, _] = conv.axes_3d();
     let image_rows = depth.output() * height.output();
+    let all_rows = conv.batch().saturating_mul(image_rows);
+    word("rows of outputs", all_rows)?;
     let most = (MOST_TURNS / turns.max(1)).max(1);
-    super::build::check_steps(conv.batch().saturating_mul(image_rows).div_ceil(most).saturating_add(conv.batch() / most))?;
+    check_steps(all_rows.div_ceil(most))?;
     let mut all = Vec::new();
     for part in image_parts(plan, conv, limits)? {
-        for (first, count) in pieces(part.images * image_rows, most) {
-            all.push(Rows { part, first, count });
-        }
+        all.extend(pieces(part.images * image_rows, most).map(|(first, count)| Rows { part, first, count }));
     }
-    word("rows of outputs", conv.batch().saturating_mul(image_rows))?;
     Ok(all)
 }
